@@ -1,0 +1,145 @@
+"""The servers that benchmarks load: ours, and its peers on the same machine, each in a folder of its own on loopback."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PATIENCE_S: Final = 60.0  # rspamd compiles its patterns at the first start
+
+
+@dataclass(frozen=True)
+class Server:
+    """A milter that runs."""
+
+    name: str
+    address: str  # as milterload.py takes it
+    pids: dict[str, int]  # name → pid whose process tree is watched
+
+
+@contextmanager
+def oborona(folder: Path, *, transport: str, workers: int) -> Iterator[Server]:
+    """Run our daemon as it ships, with a store of its own."""
+    folder.mkdir(mode=0o755)
+    address = folder / "milter.sock"
+    command = [
+        Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
+        "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
+        "--set", f"milter.workers={workers}", "--set", "log.level=warning", "serve",
+    ]  # fmt: skip
+    with _running(command, folder / "log") as pid:
+        _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
+        yield Server(f"oborona ({transport})", str(address), {"oborona": pid})
+
+
+@contextmanager
+def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
+    """Run Debian's rspamd with its default modules, Redis, and a resolver on loopback that knows no name.
+
+    Greylisting is off: it would answer what it saw before from Redis, without scanning.
+    """
+    for program in ("rspamd", "redis-server", "unbound"):
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+            sys.exit(f"{program} is missing: apt-get install --no-install-recommends rspamd redis-server unbound")
+    milter, redis, resolver = _free_port(), _free_port(), _free_port()
+    local = folder / "etc/local.d"
+    local.mkdir(parents=True)
+    for name in ("data", "run", "log"):
+        (folder / name).mkdir()
+    for name, text in _rspamd_settings(folder, milter, redis, resolver, workers).items():
+        (local / name).write_text(text)
+    (folder / "unbound.conf").write_text(
+        f"server:\n interface: 127.0.0.1@{resolver}\n username: \"\"\n chroot: \"\"\n directory: \"{folder}\"\n pidfile: \"\"\n"
+        " use-syslog: no\n module-config: \"iterator\"\n do-not-query-localhost: no\n local-zone: \".\" static\n num-threads: 1\n"
+    )
+    user = pwd.getpwnam("_rspamd")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user.pw_uid, user.pw_gid)
+        path.chmod(0o755)
+    with ExitStack() as stack:
+        redis_pid = stack.enter_context(
+            _running(
+                ["redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder],
+                folder / "redis.log",
+            )
+        )
+        dns_pid = stack.enter_context(_running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], folder / "unbound.log"))
+        pid = stack.enter_context(
+            _running(
+                [
+                    "rspamd", "-f", "-u", "_rspamd", "-g", "_rspamd", f"--var=LOCAL_CONFDIR={folder}/etc",
+                    f"--var=DBDIR={folder}/data", f"--var=RUNDIR={folder}/run", f"--var=LOGDIR={folder}/log",
+                ],
+                folder / "rspamd.log",
+            )
+        )  # fmt: skip
+        _wait(lambda: _port_answers(milter), folder / "rspamd.log")
+        yield Server("rspamd", f"127.0.0.1:{milter}", {"rspamd": pid, "redis": redis_pid, "unbound": dns_pid})
+
+
+def _rspamd_settings(folder: Path, milter: int, redis: int, resolver: int, workers: int) -> dict[str, str]:
+    off = "enabled = false;\n"
+    return {
+        "options.inc": f'dns {{ nameserver = ["127.0.0.1:{resolver}"]; }}\ncontrol_socket = "{folder}/run/control.sock mode=0600";\n',
+        "logging.inc": 'type = "console";\nlevel = "warning";\n',
+        "redis.conf": f'servers = "127.0.0.1:{redis}";\n',
+        "greylist.conf": off,
+        "worker-normal.inc": off,
+        "worker-controller.inc": off,
+        "worker-fuzzy.inc": off,
+        "worker-proxy.inc": (
+            f'bind_socket = "127.0.0.1:{milter}";\nmilter = yes;\ntimeout = 60s;\ncount = {workers};\n'
+            'upstream "local" { default = yes; self_scan = yes; }\n'
+        ),
+    }
+
+
+@contextmanager
+def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    try:
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(answers: object, log: Path) -> None:
+    limit = time.monotonic() + PATIENCE_S
+    while not answers():  # type: ignore[operator]
+        if time.monotonic() > limit:
+            sys.exit(f"did not start; its log ends:\n{log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.05)
+
+
+def _unix_answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as trial:
+        return trial.connect_ex(str(path)) == 0
+
+
+def _port_answers(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])

@@ -1,0 +1,143 @@
+"""One flush of one worker as bytes: a record of the spool. Bytes in, batches out; no file here.
+
+    header    magic "OBSP", version, segments, length of what follows the header, CRC-32 of all after itself,
+              sequence in the spool (1, 2, ...), Unix time of the flush, entries, pairs; little-endian
+    segments  (bucket, entries) each: what was counted in one ten-minute bucket
+    entries   all keys of 10 bytes, then their cells of 8 bytes (`record.py`), in the segments' order
+    pairs     key of P, key of U, bucket of the first sight
+
+A record is applied whole or not at all: a pair and the count of its P never part. Reading tells a torn record (its
+end may still be coming) from a damaged one (no end will mend it). Limits: a length field that was itself damaged
+looks torn until the spool ends.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Final
+
+import msgspec
+
+from oborona.counters.buffer import Buffer, cells_of
+from oborona.counters.record import CELL_BYTES, KEY_BYTES
+from oborona.errors import StoreVersion
+
+MAGIC: Final = b"OBSP"
+VERSION: Final = 1
+START: Final = struct.Struct("<4sHHII")  # magic, version, segments, length, CRC
+REST: Final = struct.Struct("<QdII")  # sequence, time, entries, pairs: the first that the CRC covers
+SEGMENT: Final = struct.Struct("<qI")
+PAIR: Final = struct.Struct(f"<{KEY_BYTES}s{KEY_BYTES}sq")
+HEADER_BYTES: Final = START.size + REST.size
+LENGTH_LIMIT: Final = 64 << 20  # a full buffer is a tenth of it; more is a damaged length
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """What one flush counted in one bucket."""
+
+    bucket: int
+    keys: list[bytes]
+    cells: list[bytes]  # beside `keys`; a key comes again for each further level
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole record of a spool."""
+
+    sequence: int
+    time: float  # Unix seconds of the flush
+    segments: list[Segment]
+    pairs: list[tuple[bytes, bytes, int]]  # P, U, bucket of the first sight
+    end: int  # offset behind it
+
+
+class Torn(Exception):  # noqa: N818 - what was found
+    """The record has no end yet."""
+
+
+class Damaged(Exception):  # noqa: N818 - what was found
+    """These bytes are no record, whatever follows."""
+
+
+def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
+    """Return the record of all that a buffer holds."""
+    segments, keys, cells = [], [], []
+    entries = 0
+    for bucket, summed in buffer.counts.items():
+        before = entries
+        for key, packed in summed.items():
+            packed_cells = cells_of(packed, bucket)
+            levels = len(packed_cells) // CELL_BYTES
+            keys.append(key if levels == 1 else key * levels)
+            cells.append(packed_cells)
+            entries += levels
+        segments.append(SEGMENT.pack(bucket, entries - before))
+    pairs = [
+        PAIR.pack(both, distinct, bucket)
+        for distinct, firsts in buffer.pairs.items()
+        for (both, _day), bucket in firsts.items()
+    ]
+    covered = b"".join([REST.pack(sequence, now, entries, len(pairs)), *segments, *keys, *cells, *pairs])
+    start = START.pack(MAGIC, VERSION, len(segments), len(covered) - REST.size, zlib.crc32(covered))
+    return start + covered
+
+
+def decode(data: bytes, offset: int = 0) -> Batch:
+    """Return the record that begins at `offset`.
+
+    Raises:
+        Torn: it is cut short; the bytes that are there are right so far as can be told.
+        Damaged: it can never become a record.
+        StoreVersion: a newer Oborona wrote it.
+
+    """
+    if not MAGIC.startswith(data[offset : offset + len(MAGIC)]):
+        raise Damaged("no record begins here")
+    if len(data) - offset < HEADER_BYTES:
+        raise Torn
+    magic, version, segments, length, checksum = START.unpack_from(data, offset)
+    if magic != MAGIC or length > LENGTH_LIMIT:
+        raise Damaged("no record begins here")
+    end = offset + HEADER_BYTES + length
+    if end > len(data):
+        raise Torn
+    if zlib.crc32(memoryview(data)[offset + START.size : end]) != checksum:
+        raise Damaged("its checksum is wrong")
+    if version > VERSION:
+        raise StoreVersion(f"it has version {version}, this Oborona knows {VERSION}")
+    sequence, time, entries, pairs = REST.unpack_from(data, offset + START.size)
+    if length != segments * SEGMENT.size + entries * (KEY_BYTES + CELL_BYTES) + pairs * PAIR.size:
+        raise Damaged("its length and its counts differ")
+    place = offset + HEADER_BYTES
+    found = []
+    key_place = place + segments * SEGMENT.size
+    cell_place = key_place + entries * KEY_BYTES
+    pair_place = cell_place + entries * CELL_BYTES
+    shape = list(SEGMENT.iter_unpack(data[place:key_place]))
+    if sum(count for _bucket, count in shape) != entries:
+        raise Damaged("its segments and its entries differ")
+    for bucket, count in shape:
+        keys = data[key_place : key_place + count * KEY_BYTES]
+        cells = data[cell_place : cell_place + count * CELL_BYTES]
+        found.append(
+            Segment(
+                bucket=bucket,
+                keys=[keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)],
+                cells=[cells[at : at + CELL_BYTES] for at in range(0, len(cells), CELL_BYTES)],
+            )
+        )
+        key_place += count * KEY_BYTES
+        cell_place += count * CELL_BYTES
+    return Batch(
+        sequence=sequence,
+        time=time,
+        segments=found,
+        pairs=list(PAIR.iter_unpack(data[pair_place:end])),
+        end=end,
+    )
+
+
+def resume(data: bytes, offset: int) -> int:
+    """Return where the next record may begin after a damaged one at `offset`; the end of `data` if none does."""
+    place = data.find(MAGIC, offset + 1)
+    return len(data) if place < 0 else place

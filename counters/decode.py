@@ -1,0 +1,96 @@
+"""Many packed records at once to window totals, as a scan reads them.
+
+    join all cells → the ring place of each gives its class by table: 0 RECENT, 1 rest of HOUR, 2 rest of DAY,
+    3 rest of FORTNIGHT, 4 outside → one weighted bincount over (record, class, metric) → running sum over classes
+
+The table is made anew when the bucket of `now` changes. Sums are exact: they are doubles while no cell is above level
+5 (then under 2^53), and Python's own integers otherwise. No cell is invalid here; `record.problem` judges stored ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from oborona.counters import record, window
+from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, METRICS, Timeline, bucket_of, day_of
+from oborona.types import Window
+
+CLASSES: Final = len(Window)
+OUTSIDE: Final = CLASSES
+EXACT_LEVEL: Final = 5  # 127 * 128^5 < 2^42: two thousand such cells still add up below 2^53
+SHIFTS: Final = np.arange(METRICS, dtype=np.uint64) * np.uint64(record.DIGIT_BITS)
+COLUMNS: Final = np.arange(METRICS, dtype=np.intp)
+DIGIT: Final = np.uint64(record.DIGIT)
+LEVEL_SHIFT: Final = np.uint64(record.LEVEL_SHIFT)
+LEVEL_MASK: Final = np.uint64(0xF)
+PLACE_SHIFT: Final = np.uint64(record.BUCKET_SHIFT - 1)  # the place on the ring and the day bit
+WEIGHT_BITS: Final = np.uint64(record.DIGIT_BITS)
+
+
+def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
+    """Return [record][Window][Metric]; zeros for an empty record."""
+    joined = b"".join(records)
+    if not joined:
+        return [[[0] * METRICS for _ in Window] for _ in records]
+    cells = np.frombuffer(joined, "<u8")
+    levels = cells >> LEVEL_SHIFT & LEVEL_MASK
+    top = int(levels.max())
+    if top > EXACT_LEVEL:
+        return [_exact(one, now) for one in records]
+    counts = cells[:, None] >> SHIFTS & DIGIT
+    if top:
+        counts <<= (levels * WEIGHT_BITS)[:, None]
+    owners = np.repeat(np.arange(len(records)), [len(one) // record.CELL_BYTES for one in records])
+    groups = owners * (CLASSES + 1) + _classes(bucket_of(now))[(cells >> PLACE_SHIFT).astype(np.intp)]
+    sums = np.bincount(
+        (groups[:, None] * METRICS + COLUMNS).ravel(),
+        weights=counts.ravel(),
+        minlength=len(records) * (CLASSES + 1) * METRICS,
+    )
+    by_window = sums.astype(np.int64).reshape(len(records), CLASSES + 1, METRICS)[:, :CLASSES]
+    for wider in range(1, CLASSES):
+        by_window[:, wider] += by_window[:, wider - 1]
+    nested: list[list[list[int]]] = by_window.tolist()
+    return nested
+
+
+def timeline(one: bytes, now: float) -> Timeline:
+    """Return the time-line of one record; zeros for an empty one."""
+    buckets, days = _unfold(one, now)
+    return window.timeline(buckets, days, now)
+
+
+@lru_cache(maxsize=2)
+def _classes(last: int) -> npt.NDArray[np.intp]:
+    """Return the class of every (ring place, day bit) while `last` is the current bucket."""
+    table = np.full(2 * record.RING, OUTSIDE, dtype=np.intp)
+    first_day = (day_of(last) - DAYS + 1) * BUCKETS_A_DAY
+    fortnight = np.arange(first_day, first_day + DAYS * BUCKETS_A_DAY) % record.RING
+    table[fortnight * 2] = Window.FORTNIGHT
+    table[fortnight[::BUCKETS_A_DAY] * 2 + 1] = Window.FORTNIGHT
+    for kind in (Window.DAY, Window.HOUR, Window.RECENT):
+        table[np.arange(last - BUCKETS[kind] + 1, last + 1) % record.RING * 2] = kind
+    return table
+
+
+def _unfold(one: bytes, now: float) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    buckets: dict[int, list[int]] = {}
+    days: dict[int, list[int]] = {}
+    for day, bucket, counts in record.split(one, bucket_of(now)):
+        kept, place = (days, day_of(bucket)) if day else (buckets, bucket)
+        have = kept.get(place)
+        kept[place] = window.add_up([have, counts]) if have else counts
+    return buckets, days
+
+
+def _exact(one: bytes, now: float) -> list[list[int]]:
+    buckets, days = _unfold(one, now)
+    fine = window.totals(buckets, now)
+    today = day_of(bucket_of(now))
+    folded = [counts for day, counts in days.items() if today - DAYS < day <= today]
+    return [*fine[: Window.FORTNIGHT], window.add_up([fine[Window.FORTNIGHT], *folded])]

@@ -1,0 +1,198 @@
+r"""The counter store on one machine: an LMDB environment, and reading it.
+
+    \0version           format, u32
+    \0newest            the last ten-minute bucket that was believed, i64
+    \0purge             where the next purge goes on, a key
+    \0spool/<owner>     how far that spool is applied: file number, offset, sequence
+    \1..., \2...        packed records (`record.py`) of prefix in, out
+
+One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
+once per process, after the fork, and used from one thread. Read transactions last for one read: an old one would keep
+every page freed since from being used again, and the file would grow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from oborona.counters.follow import Position
+from oborona.counters.spool import NO_ROOM
+from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+
+VERSION: Final = 1
+VERSION_KEY: Final = b"\0version"
+NEWEST_KEY: Final = b"\0newest"
+PURGE_KEY: Final = b"\0purge"
+POSITION_KEY: Final = b"\0spool/"
+FIRST_RECORD: Final = b"\1"
+
+U32: Final = struct.Struct("<I")
+I64: Final = struct.Struct("<q")
+POSITION: Final = struct.Struct("<IQQ")
+
+MAP_BYTES: Final = 64 << 20  # the first size; the writer doubles it when it is full
+MAX_READERS: Final = 512  # one for each process that reads: workers, keeper, console, command line
+LEAST_ROOM: Final = 4 << 20  # with less on the disk a larger map would not help
+MODE: Final = 0o640
+SPOOLS: Final = "spool"  # folder of the spools, beside the data file
+DATA: Final = "data.mdb"
+
+
+@contextlib.contextmanager
+def as_store_error(directory: Path) -> Iterator[None]:
+    """Turn LMDB's errors into ours."""
+    try:
+        yield
+    except lmdb.MapFullError as error:
+        raise StoreFull(f"the map of {directory} is full: {error}") from error
+    except lmdb.ReadersFullError as error:
+        raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
+    except (lmdb.Error, OSError) as error:
+        if _is_no_room(error, directory):
+            raise StoreFull(f"no room on the disk of {directory}: {error}") from error
+        raise StoreError(f"cannot use the counter store in {directory}: {error}") from error
+
+
+def _is_no_room(error: lmdb.Error | OSError, directory: Path) -> bool:
+    if isinstance(error, lmdb.DiskError):
+        return True
+    code = error.errno if isinstance(error, OSError) else error.code
+    if code == errno.EIO:  # what LMDB makes of a write that was cut short
+        disk = os.statvfs(directory)
+        return disk.f_bavail * disk.f_frsize < LEAST_ROOM
+    return code in NO_ROOM
+
+
+def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:
+    """Return whether the store has been made; refuse one that is not for us.
+
+    Raises:
+        StoreVersion: a newer Oborona wrote it.
+        StoreError: it is not a counter store.
+
+    """
+    stored = txn.get(VERSION_KEY)
+    if stored is None:
+        return False
+    if len(stored) != U32.size:
+        raise StoreError(f"{directory} holds no counter store of ours")
+    (version,) = U32.unpack(stored)
+    if version > VERSION:
+        raise StoreVersion(
+            f"the counter store in {directory} has version {version}, this Oborona knows {VERSION}"
+        )
+    return True
+
+
+def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
+    """Return how far a spool is applied; None when nothing of it is."""
+    stored = txn.get(POSITION_KEY + owner.encode())
+    if stored is None:
+        return None
+    number, offset, sequence = POSITION.unpack(stored)
+    return Position(number=number, offset=offset, sequence=sequence)
+
+
+def put_position(txn: lmdb.Transaction[bytes], owner: str, position: Position) -> None:
+    """Keep how far a spool is applied."""
+    txn.put(POSITION_KEY + owner.encode(), POSITION.pack(position.number, position.offset, position.sequence))
+
+
+def positions(txn: lmdb.Transaction[bytes]) -> dict[str, Position]:
+    """Return the positions of all spools."""
+    found = {}
+    with txn.cursor() as cursor:
+        cursor.set_range(POSITION_KEY)
+        for key, stored in cursor:
+            if not key.startswith(POSITION_KEY):
+                break
+            number, offset, sequence = POSITION.unpack(stored)
+            found[key.removeprefix(POSITION_KEY).decode()] = Position(
+                number=number, offset=offset, sequence=sequence
+            )
+    return found
+
+
+class Reader:
+    """The reading side; one per process, one thread.
+
+    Args:
+        directory: the store's.
+        environment: an environment of this process that is open already, such as its writer's.
+
+    """
+
+    def __init__(self, directory: Path, environment: lmdb.Environment | None = None) -> None:
+        self.directory = directory
+        self._environment = environment
+        self._shared = environment is not None
+        self._process = os.getpid()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[lmdb.Transaction[bytes] | None]:
+        """Give a read transaction on what is committed now; None while there is no store yet.
+
+        Raises:
+            StoreError: it cannot be read, or this object was made before a fork.
+            StoreVersion: a newer Oborona wrote it.
+
+        """
+        if os.getpid() != self._process:
+            raise StoreError(f"the counter store in {self.directory} was opened before a fork")
+        with as_store_error(self.directory):
+            environment = self._environment or self._open()
+            if environment is None:
+                yield None
+                return
+            try:
+                txn = environment.begin()
+            except lmdb.MapResizedError:  # the writer has let it grow
+                environment.set_mapsize(0)
+                txn = environment.begin()
+            with txn:
+                yield txn
+
+    def close(self) -> None:
+        """Close the environment, unless another gave it."""
+        if self._environment is not None and not self._shared:
+            self._environment.close()
+        self._environment = None
+
+    def _open(self) -> lmdb.Environment | None:
+        try:
+            if not (self.directory / DATA).stat().st_size:
+                return None
+        except FileNotFoundError:
+            return None
+        environment = lmdb.open(
+            os.fspath(self.directory),
+            map_size=MAP_BYTES,
+            readonly=True,
+            create=False,
+            readahead=False,  # records lie scattered
+            max_readers=MAX_READERS,
+            max_spare_txns=1,
+        )
+        try:
+            with environment.begin() as txn:
+                made = check_version(txn, self.directory)
+        except lmdb.MapResizedError:
+            environment.set_mapsize(0)
+            with environment.begin() as txn:
+                made = check_version(txn, self.directory)
+        except BaseException:
+            environment.close()
+            raise
+        if not made:
+            environment.close()
+            return None
+        self._environment = environment
+        return environment

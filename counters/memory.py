@@ -1,0 +1,52 @@
+"""Counters in a dictionary: for tests, and for scoring files without a store.
+
+Everything is kept by its own ten-minute bucket and added up when asked: slow, whole, and obviously right. It is what
+the other stores are held against. Nothing outlives the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oborona.counters import window
+from oborona.counters.window import METRICS, SATURATED, Timeline, bucket_of, day_of
+from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle
+
+
+class MemoryCounters:
+    """The contract of `policy.ports.Counters`, and `timeline`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Prefix, Shingle], dict[int, list[int]]] = {}
+
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[list[list[int]]]:
+        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted."""
+        return [window.totals(self._kept.get((prefix, shingle), {}), now) for shingle in shingles]
+
+    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
+        """Return 144 ten-minute buckets and 14 days up to `now`."""
+        return window.timeline(self._kept.get((prefix, shingle), {}), {}, now)
+
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Count the shingles, and decide the unique pairs by the day of `now`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^63-1.
+
+        """
+        window.check(amounts)
+        bucket = bucket_of(now)
+        for pair in pieces.pairs:
+            kept = self._kept.get((prefix, pair.both), {})
+            if not any(counts[Metric.SEEN] for one, counts in kept.items() if day_of(one) == day_of(bucket)):
+                self._count(pair.distinct, Amounts(seen=1), bucket, prefix)
+            self._count(pair.both, Amounts(seen=1), bucket, prefix)
+        for shingle in pieces.shingles:
+            self._count(shingle, amounts, bucket, prefix)
+
+    def _count(self, shingle: Shingle, amounts: Amounts, bucket: int, prefix: Prefix) -> None:
+        counts = self._kept.setdefault((prefix, shingle), {}).setdefault(bucket, [0] * METRICS)
+        for metric, amount in enumerate(amounts):
+            counts[metric] = min(counts[metric] + amount, SATURATED)

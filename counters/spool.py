@@ -1,0 +1,208 @@
+"""A worker's spool: append-only files that hold what it counted until the writer has applied it.
+
+    <worker>.<session>.<number>.spool    a session is one opening by one process; numbers grow as files fill up
+
+Each file is locked (flock) by its process for as long as it may grow, so that the writer can tell a quiet spool from
+a dead one; it gets its name only once it is locked. A session never continues another's file: whatever a crash left
+at an end, nothing is appended behind it. What is written survives the death of the process; `fdatasync`, in a thread
+of its own so that no event loop waits for a disk, makes it survive power loss, a second later at most.
+
+On a full disk a half-written record is cut off again, and the same bytes are offered later.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import secrets
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona.errors import StoreError, StoreFull
+
+SUFFIX: Final = ".spool"
+FILE_BYTES: Final = 64 << 20  # removed as a whole once applied: bounds what lies about
+SYNC_S: Final = 1.0
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+MODE: Final = 0o640
+NAME: Final = re.compile(r"([A-Za-z0-9_-]+)\.([0-9a-f]{20})\.([0-9]{8})" + re.escape(SUFFIX))
+WORKER: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class SpoolFile(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A spool file by its name."""
+
+    worker: str
+    session: str
+    number: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.worker}.{self.session}.{self.number:08d}{SUFFIX}"
+
+    @property
+    def owner(self) -> str:
+        """The worker and session: what has one position in the store."""
+        return f"{self.worker}.{self.session}"
+
+
+def parse_name(name: str) -> SpoolFile | None:
+    """Return what a file name says; None when it is no spool's."""
+    match = NAME.fullmatch(name)
+    if match is None:
+        return None
+    return SpoolFile(worker=match[1], session=match[2], number=int(match[3]))
+
+
+class Spool:
+    """The appending side; one process, one thread.
+
+    Args:
+        directory: made when missing.
+        worker: letters, digits, - and _; for people, need not be unique.
+        file_bytes: a file that has grown past this is followed by the next.
+        sync_s: at most this long between two `fdatasync`, seconds.
+
+    Nothing is made before the first `append`, so that a full disk keeps no worker from its mail.
+
+    """
+
+    def __init__(
+        self, directory: Path, worker: str, *, file_bytes: int = FILE_BYTES, sync_s: float = SYNC_S
+    ) -> None:
+        if not WORKER.fullmatch(worker):
+            raise ValueError(f"a worker's name is letters, digits, - and _: {worker!r}")
+        self._directory = directory
+        self._file_bytes = file_bytes
+        self._sync_s = sync_s
+        # time first, so that sessions of one worker sort in their order
+        session = f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(4)}"
+        self._file = SpoolFile(worker=worker, session=session, number=0)
+        self._descriptor = -1
+        self._size = 0
+        self._doubtful = False  # the end of the file could not be cut back
+        self._syncer: ThreadPoolExecutor | None = None
+        self._syncing: Future[None] | None = None
+        self._synced_at = 0.0
+        self._unsynced = False
+
+    @property
+    def owner(self) -> str:
+        """Under which the store keeps how far this spool is applied."""
+        return self._file.owner
+
+    def append(self, data: bytes) -> None:
+        """Write one record behind the others; whole or, when this raises, not at all.
+
+        Raises:
+            StoreFull: no room; a later try may succeed.
+            StoreError: the file cannot be written.
+
+        """
+        if self._descriptor < 0 or self._doubtful or self._size >= self._file_bytes:
+            self._next_file()
+        try:
+            written = os.write(self._descriptor, data)
+            while written < len(data):
+                written += os.write(self._descriptor, memoryview(data)[written:])
+        except OSError as error:
+            self._cut_back()
+            raise _store_error(error, f"cannot write {self._directory / self._file.name}") from error
+        self._size += len(data)
+        self._unsynced = True
+
+    def sync_if_due(self, now: float) -> None:
+        """Have the disk take what was appended, in another thread, if the last time is long enough ago.
+
+        Raises:
+            StoreError: the sync before this one failed; the spool goes on in a new file.
+
+        """
+        if self._syncing is not None:
+            if not self._syncing.done():
+                return
+            future, self._syncing = self._syncing, None
+            error = future.exception()
+            if error is not None:
+                self._doubtful = True  # the kernel may have dropped pages it could not write
+                raise StoreError(f"cannot sync {self._directory / self._file.name}: {error}") from error
+        if self._unsynced and abs(now - self._synced_at) >= self._sync_s:
+            self._unsynced = False
+            self._synced_at = now
+            self._hand_to_syncer(os.dup(self._descriptor))
+
+    def close(self) -> None:
+        """Sync and let the writer have the rest; a second call does nothing."""
+        if self._syncer is not None:
+            self._syncer.shutdown()
+            self._syncer = None
+        if self._descriptor >= 0:
+            try:
+                if self._unsynced:
+                    os.fdatasync(self._descriptor)
+            except OSError as error:
+                raise _store_error(error, f"cannot sync {self._directory / self._file.name}") from error
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def _next_file(self) -> None:
+        following = msgspec.structs.replace(self._file, number=self._file.number + 1)
+        path = self._directory / following.name
+        unnamed = path.with_suffix(".new")
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(
+                unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE
+            )
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                unnamed.rename(path)
+                _sync_directory(self._directory)
+            except OSError:
+                os.close(descriptor)
+                unnamed.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise _store_error(error, f"cannot make {path}") from error
+        if self._descriptor >= 0:
+            self._hand_to_syncer(self._descriptor)
+        self._descriptor, self._file = descriptor, following
+        self._size, self._doubtful, self._unsynced = 0, False, False
+
+    def _hand_to_syncer(self, descriptor: int) -> None:
+        if self._syncer is None:
+            self._syncer = ThreadPoolExecutor(1, thread_name_prefix="spool-sync")
+        self._syncing = self._syncer.submit(_sync, descriptor)
+
+    def _cut_back(self) -> None:
+        try:
+            os.ftruncate(self._descriptor, self._size)
+        except OSError:
+            self._doubtful = True
+
+
+def _sync(descriptor: int) -> None:
+    try:
+        os.fdatasync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _store_error(error: OSError, what: str) -> StoreError:
+    kind = StoreFull if error.errno in NO_ROOM else StoreError
+    return kind(f"{what}: {error.strerror or error}")

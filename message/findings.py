@@ -1,0 +1,82 @@
+"""Names of what the parser finds broken or odd, each with its meaning; and the place where they gather.
+
+A name here is for ever: rules, journals and reports use it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.types import Finding
+
+NAMES: Final = {
+    "address-broken": "a From, To, Cc or Reply-To field holds text that is no address",
+    "alternative-differs": "the plain and the HTML version of the text have few words in common",
+    "attachment-too-large": "an attachment was hashed up to the limit only",
+    "base64-broken": "base64 with foreign characters or a wrong length; what could be decoded was used",
+    "body-8bit": "octets above 127 in text that declares neither a charset nor an 8-bit encoding",
+    "body-nul": "NUL octets in the text",
+    "boundary-long": "a MIME boundary of more than the 70 characters that RFC 2046 allows",
+    "charset-unknown": "a charset that no decoder knows; read as UTF-8, else as Latin-1",
+    "charset-wrong": "octets that the declared charset cannot hold; shown as U+FFFD",
+    "content-type-broken": "a Content-Type that is no type/subtype, or is given twice; taken as text/plain or as the first",
+    "date-broken": "a Date field that is no date",
+    "encoding-unknown": "a Content-Transfer-Encoding that RFC 2045 does not know; taken as 8bit",
+    "header-8bit": "octets in a header that are neither ASCII nor UTF-8; read as Latin-1",
+    "header-broken": "a line among the headers that is no header; the body was taken to start there",
+    "header-encoding-broken": "an RFC 2047 word that cannot be decoded",
+    "header-nul": "a NUL octet in a header",
+    "header-too-long": "a header longer than the limit; the rest of it was not looked at",
+    "header-too-many": "more headers than the limit; the rest was not looked at",
+    "hidden-text": "HTML with text that a reader does not see, beyond a newsletter's usual preview line",
+    "html-too-complex": "HTML built to exhaust a parser (nesting, formatting, attributes); read without its structure",
+    "html-too-long": "HTML longer than the limit; the rest was not looked at",
+    "line-ends-broken": "lines that end in CR alone",
+    "links-too-many": "more links than the limit; the rest was not looked at",
+    "message-empty": "no octets at all, or no header",
+    "message-truncated": "larger than the limit, or cut by the caller; the rest was not looked at",
+    "mime-boundary-missing": "a multipart whose boundary is not declared or never occurs; read as text",
+    "mime-too-deep": "parts within parts beyond the limit; the innermost were read as text",
+    "mime-too-many-parts": "more parts than the limit; the rest was not looked at",
+    "mime-truncated": "a multipart without its closing boundary",
+    "quoted-printable-broken": "quoted-printable with an = that starts no code",
+    "text-too-long": "more text than the limit; the rest was not looked at",
+    "uuencode-broken": "a uuencoded file that cannot be decoded, or has no end",
+}
+"""name -> what it says"""
+
+EVIDENCE_LENGTH: Final = (
+    80  # characters of a finding's evidence: enough to recognise, too little to flood a log
+)
+_QUOTED: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+
+
+class Findings:
+    """Gathers findings while a message is parsed: the first of each name stays."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[str, Finding] = {}
+
+    def add(self, name: str, evidence: str | bytes = "") -> None:
+        """Note `name` with its evidence, quoted and cut; a second one of the same name is dropped.
+
+        Raises:
+            KeyError: `name` is not in `NAMES`: a fault of ours.
+
+        """
+        if name in self._found:
+            return
+        if name not in NAMES:
+            raise KeyError(name)
+        if isinstance(evidence, bytes):
+            evidence = evidence[:EVIDENCE_LENGTH].decode("ascii", "backslashreplace")
+        self._found[name] = Finding(name, evidence.translate(_QUOTED)[:EVIDENCE_LENGTH])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def all(self) -> tuple[Finding, ...]:
+        """Return them in the order they were found."""
+        return tuple(self._found.values())

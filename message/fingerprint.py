@@ -1,0 +1,77 @@
+"""Near-duplicates of a text: 32 min-hashes over its word windows (Broder 1997), keyed by the site's secret.
+
+    words of four letters and more of the template → xxh3 of each, seeded → windows of `WINDOW` words, mixed
+    → 32 keyed multiply-shift permutations → the minimum of each
+
+Two texts share each value with a probability of their windows' Jaccard similarity, so a campaign with a third of its words varied
+still shares values, and texts of different people share few. Nobody without the key can compute or aim at a value.
+
+Windows of two long words beat windows of three or two words of any length on both sides, measured on 3,850 good messages in random
+order and 24 spam texts with 20 to 30 % of the words in three variants: 3.2 % of good messages have a 4th most common value that
+8 senders share (list footers; 4.4 % and 33 % otherwise), and a campaign of 30 % reaches 8 after 13 messages, not 15.
+
+Limits: `MAX_WORDS` words from the start; texts under `MIN_WORDS` have none: with fewer windows than minima, one common phrase
+would make half of them. Scripts that put no spaces between words (Chinese, Japanese, Thai) count a clause as a word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+VALUES: Final = 32
+COUNTED: Final = 16  # of them, counted as shingles each: enough to see a campaign, half the store's work
+WINDOW: Final = 2  # words
+LONG_WORD: Final = 4  # letters: shorter ones are mostly grammar, and make everybody's windows
+MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
+MIN_WORDS: Final = 24
+MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
+
+_SHIFT: Final = np.uint64(29)
+
+
+class Fingerprinter:
+    """Computes fingerprints under one key."""
+
+    __slots__ = ("_add", "_multiply", "_seed", "_weights")
+
+    def __init__(self, key: bytes) -> None:
+        wanted = (2 * VALUES + WINDOW + 1) * 8
+        stream = b"".join(
+            hashlib.blake2b(number.to_bytes(4, "big"), key=key[:64], person=b"fingerprint").digest()
+            for number in range(-(-wanted // 64))
+        )
+        numbers = np.frombuffer(stream[:wanted], dtype=np.uint64)
+        odd = np.uint64(1)
+        self._multiply: NDArray[np.uint64] = numbers[:VALUES, None] | odd
+        self._add: NDArray[np.uint64] = numbers[VALUES : 2 * VALUES, None].copy()
+        self._weights: list[np.uint64] = [
+            np.uint64(weight | odd) for weight in numbers[2 * VALUES : 2 * VALUES + WINDOW]
+        ]
+        self._seed = int(numbers[-1])
+
+    def values(self, words: list[str]) -> tuple[int, ...]:
+        """Return 32 unsigned 64-bit minima, or nothing for fewer than `MIN_WORDS` words.
+
+        Args:
+            words: of the template: normalised, without digits, addresses and links.
+        """
+        if len(words) < MIN_WORDS:
+            return ()
+        taken = [word for word in words[:MAX_WORDS] if len(word) >= LONG_WORD]
+        if len(taken) < MIN_LONG_WORDS:
+            taken = words[:MAX_WORDS]
+        octets = " ".join(taken).encode("utf-8", "surrogatepass").split(b" ")
+        seed = self._seed
+        digest = xxhash.xxh3_64_intdigest
+        hashes = np.array([digest(word, seed) for word in octets], dtype=np.uint64)
+        count = len(hashes) - WINDOW + 1
+        windows = hashes[:count] * self._weights[0]
+        for place in range(1, WINDOW):
+            windows += hashes[place : place + count] * self._weights[place]
+        windows ^= windows >> _SHIFT  # carries high bits to low ones before the multiplications below
+        return tuple((self._multiply * windows + self._add).min(axis=1).tolist())

@@ -1,0 +1,144 @@
+"""The types of shingles and their hash.
+
+The hash is BLAKE2b (RFC 7693) of 8 octets, keyed by the site's secret, over the type's number and the normalised piece:
+nobody outside can compute or aim at one, and equal pieces of two types never meet. Numbers of types are for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from oborona.message.fingerprint import Fingerprinter
+from oborona.types import Shingle
+
+MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
+LAST_TYPE: Final = 75  # the highest number that is given or set aside
+
+
+class Type(IntEnum):
+    """Numbers of shingle types; a number is never given to something else."""
+
+    TEXT = 1
+    TEMPLATE = 2
+    OPENING = 3
+    CLOSING = 4
+    WORDS = 5
+    SUBJECT = 8
+    SUBJECT_TEMPLATE = 9
+    FROM = 14
+    CLIENT_IP = 15
+    CLIENT_NETWORK = 16
+    HELO = 18
+    RDNS = 19
+    MAIL_FROM = 21
+    MAIL_FROM_DOMAIN = 22
+    FROM_DOMAIN = 23
+    FROM_NAME = 24
+    REPLY_TO = 26
+    MESSAGE_ID_DOMAIN = 27
+    SENDER_RECIPIENT = 30
+    SENDER_RECIPIENTS = 31
+    TEXT_IP = 38
+    TEXT_IPS = 39
+    TEXT_RECIPIENT = 40
+    TEXT_RECIPIENTS = 41
+    ATTACHMENT_NAME = 42
+    ATTACHMENT_TYPE = 43
+    MIME_TREE = 47
+    URL = 50
+    HOST = 51
+    LINK_DOMAIN = 52
+    ADDRESS = 56
+    CHECKSUM = 62
+    PICTURE = 63
+
+
+class Group(NamedTuple):
+    """One row of the type table."""
+
+    name: str  # as people read it
+    group: str
+    meaning: str
+
+
+TYPES: Final[dict[Type, Group]] = {
+    Type.TEXT: Group("Text", "text", "the whole text a reader sees, normalised"),
+    Type.TEMPLATE: Group(
+        "Template", "text", "the text without numbers, links, addresses and the reader's name"
+    ),
+    Type.OPENING: Group("Opening", "text", "the template's first 16 words"),
+    Type.CLOSING: Group("Closing", "text", "the template's last 16 words"),
+    Type.WORDS: Group(
+        "Words", "text", "one of 16 min-hashes over windows of words: near-duplicates share most"
+    ),
+    Type.SUBJECT: Group("Subject", "subject", "the subject, normalised"),
+    Type.SUBJECT_TEMPLATE: Group(
+        "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the reader's name"
+    ),
+    Type.FROM: Group("From", "sender", "address of the From field"),
+    Type.CLIENT_IP: Group("ClientIp", "sender", "address of the SMTP client"),
+    Type.CLIENT_NETWORK: Group("ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"),
+    Type.HELO: Group("Helo", "sender", "the name it said in HELO or EHLO"),
+    Type.RDNS: Group("Rdns", "sender", "its verified host name"),
+    Type.MAIL_FROM: Group("MailFrom", "sender", "envelope sender"),
+    Type.MAIL_FROM_DOMAIN: Group("MailFromDomain", "sender", "domain of the envelope sender"),
+    Type.FROM_DOMAIN: Group("FromDomain", "sender", "registrable domain of the From address"),
+    Type.FROM_NAME: Group("FromName", "sender", "display name of the From field"),
+    Type.REPLY_TO: Group("ReplyTo", "sender", "address of the Reply-To field"),
+    Type.MESSAGE_ID_DOMAIN: Group("MessageIdDomain", "sender", "what stands after the @ of the Message-ID"),
+    Type.SENDER_RECIPIENT: Group("SenderRecipient", "unique pairs", "sender and recipient"),
+    Type.SENDER_RECIPIENTS: Group("SenderRecipients", "unique pairs", "recipients per sender"),
+    Type.TEXT_IP: Group("TextIp", "unique pairs", "text and client address"),
+    Type.TEXT_IPS: Group("TextIps", "unique pairs", "client addresses per text"),
+    Type.TEXT_RECIPIENT: Group("TextRecipient", "unique pairs", "text and recipient"),
+    Type.TEXT_RECIPIENTS: Group("TextRecipients", "unique pairs", "recipients per text"),
+    Type.ATTACHMENT_NAME: Group("AttachmentName", "attachments", "file name"),
+    Type.ATTACHMENT_TYPE: Group("AttachmentType", "attachments", "extension and declared type"),
+    Type.MIME_TREE: Group("MimeTree", "attachments", "shape of the message, when it has parts"),
+    Type.URL: Group("Url", "links", "a link to follow, normalised"),
+    Type.HOST: Group("Host", "links", "host of such a link"),
+    Type.LINK_DOMAIN: Group("LinkDomain", "links", "registrable domain of such a link"),
+    Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
+    Type.CHECKSUM: Group("Checksum", "attachments", "content of an attachment"),
+    Type.PICTURE: Group("Picture", "pictures", "content of a picture"),
+}
+"""Every type with its name, group and meaning"""
+
+
+_NUMBERS: Final = range(LAST_TYPE + 1)  # a plain int for an enum member, in C
+
+
+class Hasher:
+    """Hashes pieces under the site's secret."""
+
+    __slots__ = ("_states", "fingerprinter")
+
+    def __init__(self, key: bytes) -> None:
+        """Prepare one hash state for each type.
+
+        Args:
+            key: the site's secret, 16 octets or more; of more than 64, its BLAKE2b stands for it.
+
+        Raises:
+            ValueError: the key is too short to be one.
+
+        """
+        if len(key) < MIN_KEY:
+            raise ValueError(f"a key of {len(key)} octets; at least {MIN_KEY} are needed")
+        if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
+            key = hashlib.blake2b(key).digest()
+        # Indexed by number: an enum member hashes its name, in Python, at each look-up of a dict.
+        self._states = [hashlib.blake2b(bytes((number,)), digest_size=8, key=key) for number in range(LAST_TYPE + 1)]
+        self.fingerprinter = Fingerprinter(key)
+
+    def shingle(self, kind: int, text: str) -> Shingle:
+        """Return the shingle of a normalised piece."""
+        return self.octets(kind, text.encode("utf-8", "surrogatepass"))
+
+    def octets(self, kind: int, octets: bytes) -> Shingle:
+        """Return the shingle of a piece that is octets already."""
+        state = self._states[kind].copy()
+        state.update(octets)
+        return Shingle(_NUMBERS[kind], int.from_bytes(state.digest(), "big"))

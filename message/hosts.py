@@ -1,0 +1,85 @@
+"""Host names and addresses out of URLs, and the domain somebody registered for them.
+
+A host is normal in lower case, without a final dot, in A-labels (RFC 5891) if it has other letters, and as a dotted address
+if it is one in any of the ways that a browser reads (0x7f.1, 2130706433: WHATWG URL s3.5). The registrable domain is one label
+more than the public suffix (publicsuffix.org), private suffixes included: a.blogspot.com is its owner's, not Google's.
+
+Limits: the list is as old as the installed publicsuffixlist.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Final
+from urllib.parse import unquote
+
+from publicsuffixlist import PublicSuffixList
+
+_HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_-])?")
+_NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
+MAX_HOST: Final = 253  # octets of a name in text form, RFC 1035 s2.3.4
+_SUFFIXES: Final = PublicSuffixList()
+_KNOWN_SUFFIXES: Final = PublicSuffixList(accept_unknown=False, only_icann=True)
+
+
+@lru_cache(maxsize=8192)
+def normal(host: str) -> str:
+    """Return the normal form of a URL's host, empty when it can be none."""
+    if "%" in host:
+        host = unquote(host, errors="replace")
+    host = host.strip().lower()
+    if host.startswith("["):
+        try:
+            return str(IPv6Address(host.strip("[]")))
+        except (AddressValueError, ValueError):
+            return ""
+    host = host.replace("\u3002", ".").replace("\uff0e", ".").replace("\uff61", ".").strip(".")
+    if not host or len(host) > MAX_HOST:
+        return ""
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii").lower()
+        except UnicodeError:
+            return ""
+    if host[-1].isdigit() or host.startswith("0x"):
+        address = _ipv4(host)
+        if address:
+            return address
+    return host if _HOST.fullmatch(host) and ".." not in host else ""
+
+
+def _ipv4(host: str) -> str:
+    """Return the dotted form of an address in any base and number of fields, empty when it is none."""
+    fields = host.split(".")
+    if len(fields) > 4 or not all(_NUMBER.fullmatch(field) for field in fields):
+        return ""
+    try:
+        numbers = [_number(field) for field in fields]
+    except ValueError:
+        return ""
+    last = numbers.pop()
+    if any(number > 255 for number in numbers) or last >= 256 ** (4 - len(numbers)):
+        return ""
+    return str(IPv4Address(sum(number << 8 * (3 - place) for place, number in enumerate(numbers)) + last))
+
+
+def _number(field: str) -> int:
+    if field.startswith("0x"):
+        return int(field[2:] or "0", 16)
+    return int(field, 8) if len(field) > 1 and field[0] == "0" else int(field)
+
+
+@lru_cache(maxsize=8192)
+def registrable(host: str) -> str:
+    """Return the domain that was registered for a normal host: the host itself for an address or a bare suffix."""
+    if ":" in host or host.replace(".", "").isdigit():
+        return host
+    return _SUFFIXES.privatesuffix(host) or host
+
+
+@lru_cache(maxsize=8192)
+def under_known_suffix(host: str) -> bool:
+    """Return whether a normal host lies under a suffix of ICANN's root, as a name written in a text must to be a link."""
+    return _KNOWN_SUFFIXES.privatesuffix(host) is not None

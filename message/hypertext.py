@@ -1,0 +1,194 @@
+"""HTML to what a reader sees, what a reader does not see, and where it leads. Parsed by selectolax (lexbor).
+
+Block elements break lines, table cells break words, nothing else does: `V<b></b>iagra` and `V<!-- -->iagra` are one word, as on the
+screen. White space folds. Scripts, styles, titles and comments are no text. Hidden text is kept apart; the line for the
+finding hidden-text: more than `HIDDEN_WORDS` words that make more than `HIDDEN_SHARE` of all (the preview line of a newsletter stays below
+either), or `SPLIT_WORDS` words with something hidden inside them.
+
+Limits: the octets of `Limits.html_octets`; a page built to exhaust the parser is read by patterns (`complexity`).
+"""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from typing import Final
+
+import msgspec
+from selectolax.lexbor import LexborHTMLParser
+
+from oborona.message import css, visibility
+from oborona.message.complexity import exhausting
+from oborona.message.findings import Findings
+from oborona.message.model import Place
+
+HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
+HIDDEN_SHARE: Final = 0.15
+SPLIT_WORDS: Final = 3  # words cut by hidden text have no honest reason; one or two may be a broken template
+SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
+
+_BLOCK: Final = re.compile(
+    r"<(?=/?(?:p|div|br|tr|li|ul|ol|dl|dt|dd|h[1-6]|table|hr|blockquote|pre|center|form|section|article|header|footer|"
+    r"address|fieldset|option|caption|main|nav|aside|figure|figcaption|title)[\s/>])",
+    re.IGNORECASE,
+)
+_CELL: Final = re.compile(r"<(?=t[dh][\s>])", re.IGNORECASE)
+_SOURCE_SPACE: Final = bytes.maketrans(b"\n\r\t\f", b"    ")
+_TAG: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|</?[a-zA-Z!?][^<>]*>?", re.DOTALL | re.IGNORECASE
+)
+_TARGET: Final = re.compile(
+    r"\b(href|src|action)\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s>\"']{1,2000}))", re.IGNORECASE
+)
+_MARK: Final = re.compile("\0(.)", re.DOTALL)
+_PLACES: Final = {"a": Place.ANCHOR, "area": Place.ANCHOR, "form": Place.FORM, "img": Place.PICTURE}
+_ATTRIBUTES: Final = {"a": "href", "area": "href", "form": "action", "img": "src"}
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """Where an element leads, as written."""
+
+    url: str
+    shown: str
+    place: Place
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What an HTML part holds."""
+
+    text: str = ""
+    hidden: str = ""
+    targets: tuple[Target, ...] = ()
+    base: str = ""  # <base href>
+
+
+def read(source: str, links: int, findings: Findings) -> Page:
+    """Return text, hidden text and links of an HTML page; never raises.
+
+    Args:
+        source: decoded and cut to the limit.
+        links: how many are read, at most.
+        findings: gets html-too-complex, hidden-text, links-too-many.
+
+    """
+    reason = exhausting(source)
+    if reason:
+        findings.add("html-too-complex", reason)
+        return _read_flat(source, links, findings)
+    prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
+    tree = LexborHTMLParser(prepared)
+    targets, base = _targets(tree, links, findings)
+    visibility.mark(tree)
+    body = tree.body or tree.root
+    if body is None:
+        return Page(targets=targets, base=base)
+    marked = body.text(deep=True)
+    body_style = (body.attributes.get("style") or "") if body.tag == "body" else ""
+    if "\0" not in marked:
+        seen, hidden, split_words = marked, "", 0
+    else:
+        seen, hidden, split_words = _separate(marked)
+    if body_style and css.style(body_style).hides:
+        seen, hidden = "", f"{seen} {hidden}"
+    text = _fold(seen)
+    hidden = _fold(hidden)
+    if hidden:
+        _judge_hidden(text, hidden, split_words, findings)
+    return Page(text=text, hidden=hidden, targets=targets, base=base)
+
+
+def _unfolded(source: str) -> str:
+    """Return `source` with its line ends as spaces, which they are on a screen, and without NUL, which marks."""
+    return source.encode("utf-8", "replace").translate(_SOURCE_SPACE, b"\0").decode("utf-8")
+
+
+def _fold(text: str) -> str:
+    """Return `text` with white space folded, line ends kept."""
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    return "\n".join(filter(None, lines))
+
+
+def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[tuple[Target, ...], str]:
+    """Return where the page leads; before the tree is marked, so that what a link shows holds no marks."""
+    targets = []
+    nodes = tree.css("a[href],area[href],form[action],img[src]")
+    if len(nodes) > links:
+        findings.add("links-too-many", str(len(nodes)))
+        # Links that are followed come before pictures: a page must not push them out with spacers.
+        nodes = tree.css("a[href],area[href],form[action]")[:links]
+    for node in nodes:
+        tag = node.tag or ""
+        url = node.attributes.get(_ATTRIBUTES[tag]) or ""
+        shown = " ".join(node.text(deep=True).split())[:SHOWN_LENGTH] if tag == "a" else ""
+        targets.append(Target(url, shown, _PLACES[tag]))
+    base = tree.css_first("base[href]")
+    return tuple(targets), (base.attributes.get("href") or "") if base else ""
+
+
+def _separate(marked: str) -> tuple[str, str, int]:
+    """Return what is seen, what is hidden, and how many words have something hidden inside, of a marked text."""
+    seen: list[str] = []
+    hidden: list[str] = []
+    stack: list[str] = []
+    split_words = 0
+    before = " "  # the last seen character
+    cut = False  # something hidden stood since
+    pieces = _MARK.split(marked)
+    for index, piece in enumerate(pieces):
+        if index % 2:
+            if piece == "e":
+                if stack:
+                    stack.pop()
+            else:
+                stack.append(piece)
+            continue
+        if not piece:
+            continue
+        if not stack:
+            state = ""
+        elif "d" in stack:
+            continue
+        else:
+            state = _state(stack)
+        if state:
+            hidden.append(piece)
+            cut = cut or bool(piece.strip())
+        else:
+            if cut and before.isalpha() and piece[0].isalpha():
+                split_words += 1
+            cut = False
+            before = piece[-1]
+            seen.append(piece)
+    return "".join(seen), " ".join(hidden), split_words
+
+
+def _state(stack: list[str]) -> str:
+    """Return the innermost mark that hides, empty when the text is seen."""
+    if "h" in stack:
+        return "h"
+    size = next((state for state in reversed(stack) if state in "tr"), "r")
+    colour = next((state for state in reversed(stack) if state in "sv"), "v")
+    return "t" if size == "t" else ("s" if colour == "s" else "")
+
+
+def _judge_hidden(text: str, hidden: str, split_words: int, findings: Findings) -> None:
+    hidden_words = len(hidden.split())
+    share = hidden_words / (hidden_words + len(text.split()))
+    if hidden_words > HIDDEN_WORDS and share > HIDDEN_SHARE:
+        findings.add("hidden-text", f"{share:.0%} of the words: {hidden}")
+    elif split_words >= SPLIT_WORDS:
+        findings.add("hidden-text", f"inside {split_words} words: {hidden}")
+
+
+def _read_flat(source: str, links: int, findings: Findings) -> Page:
+    """Return text and links of a page by patterns alone; hidden text is not told apart."""
+    targets = []
+    for match in _TARGET.finditer(source):
+        if len(targets) >= links:
+            findings.add("links-too-many")
+            break
+        place = {"href": Place.ANCHOR, "src": Place.PICTURE}.get(match[1].lower(), Place.FORM)
+        targets.append(Target(entities.unescape(match[2] or match[3] or match[4]), "", place))
+    broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
+    text = _fold(entities.unescape(_TAG.sub("", broken)))
+    return Page(text=text, targets=tuple(targets))

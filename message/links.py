@@ -1,0 +1,154 @@
+"""Links and e-mail addresses: found in a text, brought to one form.
+
+In a text: http://, https://, ftp:// and www. names; bare names (shop.example.com) when their suffix exists, because mail
+clients make links of them. One form: scheme and host in lower case, host as in `hosts`, no user, no default port, fragment
+and tracking parameters (utm_*, fbclid, ...) dropped, white space inside removed and backslashes turned as browsers do (WHATWG URL s4.4).
+Other parameters stay: they choose what is shown.
+
+Limits: a bare name that ends like a file (setup.py, run.sh) is none; javascript:, data: and relative links lead nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import unquote
+
+from oborona.message import hosts
+from oborona.message.model import Link, Place
+
+MAX_URL: Final = 2048  # characters; the rest of a longer one says nothing more
+_IN_WORD: Final = re.compile(
+    r"(?:https?|ftp)://[^\s<>\"\x00-\x20]++"
+    r"|(?<![@./\\=\w-])[a-z0-9_-]{1,63}+(?:\.[a-z0-9_-]{1,63}+)+(?![@\w-])(?:[:/?][^\s<>\"]*+)?",
+    re.IGNORECASE | re.ASCII,
+)
+_ADDRESS: Final = re.compile(
+    r"(?<![a-z0-9._%+&'-])[a-z0-9._%+=&'-]{1,64}+@((?:[a-z0-9-]{1,63}+\.)+[a-z]{2,18})(?![\w-])", re.IGNORECASE | re.ASCII
+)
+_URL: Final = re.compile(
+    r"(https?|ftp):[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)(?::(\d*))?([^#]*)", re.IGNORECASE | re.DOTALL
+)
+_TRACKING: Final = re.compile(
+    r"(?<=[?&])(?:utm_\w+|fbclid|gclid|yclid|msclkid|dclid|mc_[ce]id|_openstat|igshid|ymclid|vero_id|_hs(?:enc|mi)|mkt_tok)=[^&]*&?",
+    re.IGNORECASE,
+)
+_SPACE: Final = re.compile(r"[\t\r\n]+")
+_PORTS: Final = {"http": "80", "https": "443", "ftp": "21"}
+_ENDS: Final = ".,;:!?'\")]}>*|"  # punctuation of the sentence around a link
+_FILES: Final = frozenset(  # suffixes that exist, and that text uses for files and methods
+    {
+        "py",
+        "sh",
+        "pl",
+        "rs",
+        "cc",
+        "so",
+        "md",
+        "ps",
+        "zip",
+        "mov",
+        "app",
+        "in",
+        "am",
+        "la",
+        "do",
+        "is",
+        "id",
+        "name",
+        "mm",
+        "tk",
+        "st",
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def normal(url: str) -> tuple[str, str] | None:
+    """Return (normal URL, host), None when it leads nowhere that can be counted."""
+    url = url.strip("\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f \x1f\xa0")[:MAX_URL]
+    url = _SPACE.sub("", url)
+    if url.startswith(("//", "\\\\")):
+        url = "http:" + url
+    match = _URL.match(url)
+    if match is None:
+        return None
+    scheme = match[1].lower()
+    host = hosts.normal(match[2])
+    if not host:
+        return None
+    port = match[3] or ""
+    rest = match[4].replace("\\", "/").rstrip()
+    if "=" in rest and "?" in rest:
+        rest = _TRACKING.sub("", rest).rstrip("?&")
+    shown_host = f"[{host}]" if ":" in host else host
+    place = f":{port}" if port and port != _PORTS[scheme] else ""
+    return f"{scheme}://{shown_host}{place}{rest if rest not in ('', '/') else '/'}", host
+
+
+def link(url: str, shown: str, place: Place) -> Link | None:
+    """Return a link, None when its URL leads nowhere that can be counted."""
+    found = normal(url)
+    if found is None:
+        return None
+    return Link(found[0], found[1], hosts.registrable(found[1]), shown, place)
+
+
+def in_text(words: list[str], limit: int) -> list[str]:
+    """Return the URLs that stand in a text, at most `limit`, bare names with http:// before them.
+
+    Args:
+        words: the text, split at white space: no link has any inside.
+        limit: of links.
+    """
+    found: list[str] = []
+    for word in words:
+        if "." not in word[1:-1]:
+            continue
+        for match in _IN_WORD.finditer(word[:MAX_URL]):
+            url = match[0].rstrip(_ENDS)
+            if "://" not in url[:8]:
+                if not _is_bare_link(url):
+                    continue
+                url = "http://" + url
+            found.append(url)
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def _is_bare_link(name: str) -> bool:
+    """Return whether mail clients make a link of a name without a scheme."""
+    host, slash, _ = name.partition("/")
+    host = host.partition(":")[0].partition("?")[0].lower()
+    if host.startswith("www.") and host.count(".") > 1:
+        return True
+    suffix = host.rpartition(".")[2]
+    return suffix.isalpha() and (slash != "" or suffix not in _FILES) and hosts.under_known_suffix(host)
+
+
+def addresses(words: list[str], limit: int) -> list[str]:
+    """Return the distinct e-mail addresses in a text in lower case, at most `limit`.
+
+    Args:
+        words: the text, split at white space.
+        limit: of addresses.
+    """
+    found: dict[str, None] = {}
+    for word in words:
+        if "@" in word:
+            for match in _ADDRESS.finditer(word[:MAX_URL]):
+                found[match[0].strip("'.").lower()] = None
+            if len(found) >= limit:
+                break
+    return list(found)[:limit]
+
+
+def mail_address(url: str) -> str:
+    """Return the address of a mailto: URL in lower case, empty when there is none."""
+    scheme, colon, rest = url.strip()[:MAX_URL].partition(":")
+    if not colon or scheme.lower() != "mailto":
+        return ""
+    match = _ADDRESS.fullmatch(unquote(rest.partition("?")[0]).strip())
+    return match[0].lower() if match else ""

@@ -1,0 +1,187 @@
+"""The MIME tree of a message (RFC 2045, 2046): which octets are which part. Nothing is decoded here.
+
+One pass per level, on offsets into one buffer: a multipart is cut at the lines that are its boundary (RFC 2046 s5.1.1), each
+piece is an entity of its own, a message/rfc822 holds one more. An explicit stack, no recursion; the outer boundary is cut
+first, so it always ends the inner parts. Work is at most `Limits.depth` searches over the message.
+
+As the standard library reads it (and most clients): a boundary line may end in white space; what stands before the first
+boundary and after the last is not shown; a missing closing boundary ends at the end. Otherwise than there: a multipart whose
+boundary never occurs is read as text, because clients show it and a filter that does not is blind.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.message import headers as fields
+from oborona.message import parameters
+from oborona.message.findings import Findings
+from oborona.message.limits import Limits
+from oborona.message.model import Header
+
+MAX_BOUNDARY: Final = 70  # RFC 2046 s5.1.1; longer ones work, and are a finding
+_TEXT_PLAIN: Final = "text/plain"  # RFC 2045 s5.2
+
+
+class Entity(msgspec.Struct):
+    """A part by its offsets; `children` in order."""
+
+    path: str
+    depth: int
+    headers: tuple[Header, ...]
+    start: int  # of the body
+    end: int
+    content_type: str = _TEXT_PLAIN
+    charset: str = ""
+    encoding: str = ""
+    disposition: str = ""
+    name: str = ""
+    boundary: str = ""
+    children: list[Entity] = []
+    broken: bool = False  # a container that could not be opened: its body is read as text
+
+    @property
+    def leaf(self) -> bool:
+        """Whether its body is to be read, not opened."""
+        return not self.children
+
+
+def split(data: bytes, limits: Limits, findings: Findings) -> list[Entity]:
+    """Return all entities in the order they stand, the message itself first; never raises.
+
+    Args:
+        data: a whole message with LF line ends.
+        limits: of parts, depth and headers.
+        findings: gets what is broken.
+
+    """
+    headers, body = fields.split(data, 0, len(data), limits, findings)
+    root = _entity("", 0, headers, body, len(data), _TEXT_PLAIN, findings)
+    entities: list[Entity] = []
+    stack = [root]
+    known = 1  # parts found so far, those on the stack included
+    while stack:
+        entity = stack.pop()
+        entities.append(entity)
+        kind = entity.content_type
+        if kind.startswith("multipart/"):
+            spans = _pieces(data, entity, limits.parts - known, findings)
+            default = "message/rfc822" if kind == "multipart/digest" else _TEXT_PLAIN
+        elif kind in {"message/rfc822", "message/global", "message/news"} and entity.encoding in _OPEN:
+            spans = [(entity.start, entity.end)]
+            default = _TEXT_PLAIN
+        else:
+            continue
+        if entity.depth >= limits.depth:
+            findings.add("mime-too-deep", kind)
+            entity.broken = True
+            continue
+        if known + len(spans) > limits.parts:
+            findings.add("mime-too-many-parts", kind)
+            spans = spans[: max(0, limits.parts - known)]
+        if not spans:
+            entity.broken = True
+            continue
+        known += len(spans)
+        prefix = entity.path + "." if entity.path else ""
+        children = []
+        for number, (start, end) in enumerate(spans, 1):
+            part_headers, body = fields.split(data, start, end, limits, findings)
+            children.append(
+                _entity(f"{prefix}{number}", entity.depth + 1, part_headers, body, end, default, findings)
+            )
+        entity.children = children
+        stack.extend(reversed(children))
+    return entities
+
+
+_OPEN: Final = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})  # RFC 2046 s5.2.1 allows no other
+
+
+def _entity(
+    path: str, depth: int, headers: tuple[Header, ...], start: int, end: int, default: str, findings: Findings
+) -> Entity:
+    """Return a part with its Content fields read."""
+    content_type, charset, name, boundary = default, "", "", ""
+    encoding = disposition = ""
+    seen = False
+    for header in headers:
+        if not header.name.startswith("content-"):
+            continue
+        if header.name == "content-type":
+            if seen:  # the first counts, as nearly everywhere; two are a trick
+                findings.add("content-type-broken", "twice")
+                continue
+            seen = True
+            value, given = parameters.parse(fields.undecoded(header), findings)
+            content_type = (
+                value if value.count("/") == 1 and not value.startswith("/") and " " not in value else ""
+            )
+            if not content_type:
+                if value:
+                    findings.add("content-type-broken", value)
+                content_type = _TEXT_PLAIN
+            charset = given.get("charset", "").strip().strip("'\"").lower()[:60]
+            name = name or given.get("name", "")
+            boundary = given.get("boundary", "")
+        elif header.name == "content-transfer-encoding":
+            encoding = encoding or header.value.partition(";")[0].strip().strip("'\"").lower()[:40]
+        elif header.name == "content-disposition" and not disposition:
+            disposition, given = parameters.parse(fields.undecoded(header), findings)
+            disposition = disposition[:40] or "attachment"
+            name = given.get("filename", "") or name
+    return Entity(
+        path=path,
+        depth=depth,
+        headers=headers,
+        start=start,
+        end=end,
+        content_type=content_type[:127],
+        charset=charset,
+        encoding=encoding,
+        disposition=disposition,
+        name=name.strip()[:255],
+        boundary=boundary,
+    )
+
+
+def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list[tuple[int, int]]:
+    """Return start and end of each body part of a multipart, at most `limit` + 1. Source: RFC 2046 s5.1.1."""
+    boundary = entity.boundary.rstrip()
+    if len(boundary) > MAX_BOUNDARY:
+        findings.add("boundary-long", boundary)
+    if not boundary:
+        findings.add("mime-boundary-missing", entity.content_type)
+        return []
+    needle = b"--" + boundary.encode("utf-8", "surrogateescape")
+    spans: list[tuple[int, int]] = []
+    position = entity.start
+    opened = -1  # where the current piece began
+    while True:
+        found = data.find(needle, position, entity.end)
+        if found < 0:
+            break
+        position = found + len(needle)
+        if found > entity.start and data[found - 1] != 0x0A:
+            continue
+        line_end = data.find(b"\n", position, entity.end)
+        if line_end < 0:
+            line_end = entity.end
+        rest = data[position:line_end].strip()
+        if rest and rest != b"--":
+            continue
+        if opened >= 0:
+            spans.append((opened, max(opened, found - 1)))  # the line end before a boundary belongs to it
+            if len(spans) > limit:
+                return spans
+        if rest:
+            return spans
+        opened = position = min(line_end + 1, entity.end)
+    if opened < 0:
+        findings.add("mime-boundary-missing", entity.content_type)
+        return []
+    findings.add("mime-truncated", entity.content_type)
+    spans.append((opened, entity.end))
+    return spans

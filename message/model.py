@@ -1,0 +1,112 @@
+"""What a parsed message is: the pieces that the parser found, and nothing that judges them.
+
+Every value is immutable, and is made of bytes that a stranger sent: text may hold anything a `str` can hold
+except lone surrogates.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from oborona.types import Finding
+
+
+class Header(msgspec.Struct, frozen=True, gc=False):
+    """One header field."""
+
+    name: str  # lower case
+    raw: bytes  # value as sent, folds kept (line ends are LF), without the space after the colon
+    value: str  # unfolded, RFC 2047 words decoded, invisible ends stripped
+
+
+class Mailbox(msgspec.Struct, frozen=True, gc=False):
+    """One address of a header, RFC 5322 s3.4."""
+
+    name: str  # display name, decoded; empty = none
+    address: str  # local part as sent, domain in lower case; empty when there is no usable address
+    domain: str  # lower case, no final dot
+
+
+class Place(StrEnum):
+    """Where a link stood."""
+
+    ANCHOR = "anchor"  # <a href>, <area href>
+    FORM = "form"  # <form action>
+    PICTURE = "picture"  # <img src>: loaded, not followed
+    TEXT = "text"  # written out in the text
+
+
+class Link(msgspec.Struct, frozen=True, gc=False):
+    """One link of the message."""
+
+    url: str  # normal form: scheme and host in lower case, fragment and tracking parameters dropped
+    host: str  # lower case; an IPv4 address in dotted form whatever way it was written
+    domain: str  # registrable domain; the address itself for an IP host
+    shown: str  # what a reader sees of an <a>; empty elsewhere
+    place: Place
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One entity of the MIME tree."""
+
+    path: str  # IMAP-like section: "1", "1.2"; "" is the message itself
+    depth: int  # 0 is the message itself
+    content_type: str  # lower case, e.g. text/plain
+    charset: str  # as declared, lower case; empty = none
+    encoding: str  # Content-Transfer-Encoding, lower case; empty = none
+    disposition: str  # inline, attachment, ...; empty = none
+    name: str  # file name; empty = none
+    headers: tuple[Header, ...]  # of the part; those of the message itself are in Message.headers
+    size: int  # octets of the body as sent
+
+
+class Attachment(msgspec.Struct, frozen=True, gc=False):
+    """A part that is not shown as text, decoded and hashed; never unpacked."""
+
+    name: str  # file name as a reader sees it; empty = none
+    extension: str  # after the last dot, lower case, without the dot; empty = none
+    content_type: str  # as declared, lower case
+    size: int  # octets, decoded
+    sha256: bytes  # of the decoded octets
+    picture: bool  # by its first octets, or declared image/*
+    program: bool  # by its first octets
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in pieces."""
+
+    raw: bytes  # as given to the parser
+    headers: tuple[Header, ...] = ()  # in order
+    subject: str = ""
+    from_: Mailbox | None = None  # first mailbox of the first From
+    from_count: int = 0  # From fields; RFC 5322 wants exactly one
+    reply_to: tuple[Mailbox, ...] = ()
+    recipients: tuple[Mailbox, ...] = ()  # of To and Cc
+    message_id: str = ""  # without <>
+    date: float | None = None  # Unix seconds of the Date field; None = none or unreadable
+    parts: tuple[Part, ...] = ()  # flat, in order, the message itself first
+    mime_tree: str = ""  # e.g. multipart/mixed(text/plain,application/zip)
+    depth: int = 0  # of the deepest part
+    text: str = ""  # what a reader sees; lines kept
+    hidden_text: str = ""  # what HTML holds and does not show
+    hidden_share: float = 0.0  # of all words in HTML, 0..1
+    words: int = 0  # in `text`
+    links: tuple[Link, ...] = ()  # distinct (url, shown, place), in order
+    addresses: tuple[str, ...] = ()  # distinct e-mail addresses in the text and mailto: links, lower case
+    attachments: tuple[Attachment, ...] = ()
+    size: int = 0  # octets of `raw`
+    truncated: bool = False  # the caller or a limit cut the message; what follows the cut was not looked at
+    findings: tuple[Finding, ...] = ()  # distinct names, `oborona.message.findings.NAMES`
+
+    def get(self, name: str) -> str | None:
+        """Return the value of the first field called `name` (lower case), None when there is none."""
+        for header in self.headers:
+            if header.name == name:
+                return header.value
+        return None
+
+    def get_all(self, name: str) -> list[str]:
+        """Return the values of all fields called `name` (lower case), in order."""
+        return [header.value for header in self.headers if header.name == name]

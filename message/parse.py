@@ -1,0 +1,202 @@
+"""Bytes to a `Message` (RFC 5322, MIME). Pure: the same bytes and limits give the same message; never raises.
+
+    line ends to LF → MIME tree (mime) → texts and attachments (reading, transfer, rfc2047, hypertext)
+    → headers that mean something (mailboxes, dates) → links and addresses (links)
+
+Whatever is broken, odd or beyond a limit is a finding (findings.NAMES) and the rest is read on.
+
+Limits: `Limits`, each named with its reason. CPU grows linearly with size; archives are not opened, pictures not looked into.
+"""
+
+from __future__ import annotations
+
+from email.utils import mktime_tz, parsedate_tz
+from typing import Final
+from urllib.parse import urljoin
+
+from oborona.message import headers as fields
+from oborona.message import links, mailboxes, mime
+from oborona.message.findings import Findings
+from oborona.message.hypertext import Page
+from oborona.message.limits import DEFAULT, Limits
+from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
+from oborona.message.reading import Reading, Text
+
+__all__ = ["Limits", "parse"]
+
+MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
+MAX_DATE: Final = 100  # characters of a Date field that are read
+MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
+
+
+def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> Message:
+    """Return the message in pieces; never raises, whatever the bytes.
+
+    Args:
+        raw: headers and body, line ends CRLF, LF or CR.
+        limits: how far to look.
+        truncated: the caller holds only the head of the message.
+
+    """
+    findings = Findings()
+    data = raw
+    if len(data) > limits.message_octets:
+        data = data[: limits.message_octets]
+        truncated = True
+    if truncated:
+        findings.add("message-truncated", f"{len(raw)} octets")
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        if b"\n" not in data:
+            data = data.replace(b"\r", b"\n")
+            findings.add("line-ends-broken")
+    entities = mime.split(data, limits, findings)
+    root = entities[0]
+    if not root.headers:
+        findings.add("message-empty")
+    reading = Reading(data, limits, findings)
+    texts = reading.read(root)
+    text = "\n".join(filter(None, (each.text for each in texts)))
+    if len(text) > limits.text_characters:
+        findings.add("text-too-long", f"{len(text)} characters")
+        text = text[: limits.text_characters]
+    words = text.split()
+    pages = [each.page for each in texts if each.page is not None]
+    hidden = "\n".join(filter(None, (page.hidden for page in pages)))
+    hidden_words = len(hidden.split())
+    from_headers = [header for header in root.headers if header.name == "from"]
+    senders = _mailboxes(from_headers[:1], 1, findings)
+    return Message(
+        raw=raw,
+        headers=root.headers,
+        subject=_value(root.headers, "subject"),
+        from_=senders[0] if senders else None,
+        from_count=len(from_headers),
+        reply_to=_mailboxes(_all(root.headers, "reply-to"), limits.recipients, findings),
+        recipients=_mailboxes(_all(root.headers, "to", "cc"), limits.recipients, findings),
+        message_id=_value(root.headers, "message-id")[:MAX_MESSAGE_ID].strip().strip("<>"),
+        date=_date(_value(root.headers, "date"), findings),
+        parts=tuple(_part(entity) for entity in entities),
+        mime_tree=_tree(root),
+        depth=max(entity.depth for entity in entities),
+        text=text,
+        hidden_text=hidden,
+        hidden_share=hidden_words / (hidden_words + sum(len(page.text.split()) for page in pages))
+        if hidden_words
+        else 0.0,
+        words=len(words),
+        links=_links(texts, pages, limits, findings),
+        addresses=_addresses(words, pages, limits),
+        attachments=tuple(reading.attachments),
+        size=len(raw),
+        truncated=truncated,
+        findings=findings.all(),
+    )
+
+
+def _value(headers: tuple[Header, ...], name: str) -> str:
+    header = fields.first(headers, name)
+    return header.value if header else ""
+
+
+def _all(headers: tuple[Header, ...], *names: str) -> list[Header]:
+    return [header for header in headers if header.name in names]
+
+
+def _mailboxes(headers: list[Header], limit: int, findings: Findings) -> tuple[Mailbox, ...]:
+    found: list[Mailbox] = []
+    for header in headers:
+        if len(found) < limit:
+            found += mailboxes.parse(fields.undecoded(header), limit - len(found), findings)
+    return tuple(found)
+
+
+def _date(value: str, findings: Findings) -> float | None:
+    """Return Unix seconds of a Date value, None when it is empty or unreadable. Source: RFC 5322 s3.3."""
+    if not value:
+        return None
+    try:
+        read = parsedate_tz(value[:MAX_DATE])
+        seconds = float(mktime_tz(read)) if read else None
+    except (ValueError, OverflowError, IndexError, TypeError):
+        seconds = None
+    if seconds is None:
+        findings.add("date-broken", value)
+    return seconds
+
+
+def _part(entity: mime.Entity) -> Part:
+    return Part(
+        entity.path,
+        entity.depth,
+        entity.content_type,
+        entity.charset,
+        entity.encoding,
+        entity.disposition,
+        entity.name,
+        entity.headers if entity.depth else (),
+        entity.end - entity.start,
+    )
+
+
+def _tree(entity: mime.Entity) -> str:
+    """Return the tree drawn in one line, cut after `MAX_TREE` characters."""
+    drawn: list[str] = []
+    length = 0
+    stack: list[mime.Entity | str] = [entity]
+    while stack and length < MAX_TREE:
+        top = stack.pop()
+        if isinstance(top, str):
+            drawn.append(top)
+        else:
+            drawn.append(top.content_type)
+            if top.children:
+                stack.append(")")
+                for number, child in enumerate(reversed(top.children)):
+                    if number:
+                        stack.append(",")
+                    stack.append(child)
+                stack.append("(")
+        length += len(drawn[-1])
+    return "".join(drawn)[:MAX_TREE]
+
+
+def _links(texts: list[Text], pages: list[Page], limits: Limits, findings: Findings) -> tuple[Link, ...]:
+    """Return the distinct links of pages and texts; those to follow first when there are too many."""
+    found: dict[tuple[str, str, Place], Link] = {}
+    for page in pages:
+        for target in page.targets:
+            url = target.url
+            if page.base and ":" not in url[:10]:
+                url = _join(page.base, url)
+            link = links.link(url, target.shown, target.place)
+            if link is not None:
+                found.setdefault((link.url, link.shown, link.place), link)
+    for text in texts:
+        # The address that a link shows is no second link, whether it tells the truth or not.
+        shown = "\n".join(target.shown for target in text.page.targets) if text.page else ""
+        for url in links.in_text([word for word in text.text.split() if "." in word], limits.links):
+            if shown and url.removeprefix("http://") in shown:
+                continue
+            link = links.link(url, "", Place.TEXT)
+            if link is not None:
+                found.setdefault((link.url, "", Place.TEXT), link)
+    if len(found) > limits.links:
+        findings.add("links-too-many", str(len(found)))
+    return tuple(found.values())[: limits.links]
+
+
+def _join(base: str, url: str) -> str:
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
+
+
+def _addresses(words: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
+    found = dict.fromkeys(links.addresses([word for word in words if "@" in word], limits.addresses))
+    for page in pages:
+        for target in page.targets:
+            if target.url[:7].lower() == "mailto:" and (address := links.mail_address(target.url)):
+                found[address] = None
+    return tuple(found)[: limits.addresses]

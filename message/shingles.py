@@ -1,0 +1,199 @@
+"""The pieces of a message that are counted, as shingles and unique pairs.
+
+Pieces are distinct, never empty, never shorter than a stated minimum. Of a unique pair (a, b): P = hash(a, b), U = hash(a), and U counts
+distinct b. For texts `a` is each of some min-hashes, so that a campaign of varied texts meets itself; a text too short for a
+fingerprint is its template.
+
+Limits: `MAX_*` of each kind per message, so that one message cannot write thousands of counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Final
+
+from oborona.message import hosts, templates
+from oborona.message.fingerprint import COUNTED
+from oborona.message.hashing import TYPES, Group, Hasher, Type
+from oborona.message.model import Message, Place
+from oborona.message.normalise import normalise
+from oborona.types import Envelope, Pair, Pieces, Shingle
+
+__all__ = ["TYPES", "Group", "Hasher", "Type", "client_network", "envelope_shingles", "shingles"]
+
+MIN_TEXT_WORDS: Final = 8  # below: "Thanks, see you tomorrow" of thousands of people
+MIN_TEMPLATE_WORDS: Final = 5
+EDGE_WORDS: Final = 16  # of opening and closing: a sentence; fewer would be greetings and "best regards"
+MIN_SUBJECT: Final = 6  # characters: above "hi", "hello", "test"
+MIN_SUBJECT_TEMPLATE_WORDS: Final = 2
+MIN_NAME: Final = 3  # characters of a display name
+MIN_ATTACHMENT: Final = 64  # octets: the empty file and the tracking pixel (43) are everybody's
+
+MAX_URLS: Final = 30
+MAX_HOSTS: Final = 20
+MAX_DOMAINS: Final = 20
+MAX_ADDRESSES: Final = 10
+MAX_ATTACHMENTS: Final = 10
+MAX_REPLY_TO: Final = 5
+MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
+IP_MINIMA: Final = 8  # min-hashes that count client addresses
+RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
+
+
+def shingles(message: Message, envelope: Envelope, hasher: Hasher) -> Pieces:
+    """Return everything one message counts under: distinct shingles, and unique pairs.
+
+    Args:
+        message: parsed.
+        envelope: of the message; what it does not know gives no shingle.
+        hasher: holds the site's secret.
+
+    """
+    found: dict[Shingle, None] = {}
+
+    def add(kind: Type, piece: str) -> None:
+        if piece:
+            found[hasher.shingle(kind, piece)] = None
+
+    subjects = _text(message, hasher, found)
+    _envelope(envelope, add)
+    _sender(message, add)
+    _contents(message, hasher, found, add)
+    return Pieces(shingles=tuple(found), pairs=_pairs(message, envelope, hasher, subjects))
+
+
+def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[bytes]:
+    """Hash text and subject; return what stands for the text in unique pairs."""
+    reader: frozenset[str] = frozenset()
+    if len(message.recipients) == 1:
+        box = message.recipients[0]
+        names = [normalise(box.name), normalise(box.address.partition("@")[0])]
+        reader = templates.reader_words(message.recipients, names)
+    text = normalise(message.text)
+    words = templates.words(text, reader)
+    stands_for: list[bytes] = []
+    if message.words >= MIN_TEXT_WORDS:
+        found[hasher.shingle(Type.TEXT, text)] = None
+    template = " ".join(words)
+    if len(words) >= MIN_TEMPLATE_WORDS:
+        found[hasher.shingle(Type.TEMPLATE, template)] = None
+        stands_for = [template.encode("utf-8", "surrogatepass")]
+    if len(words) >= EDGE_WORDS:
+        found[hasher.shingle(Type.OPENING, " ".join(words[:EDGE_WORDS]))] = None
+        found[hasher.shingle(Type.CLOSING, " ".join(words[-EDGE_WORDS:]))] = None
+    minima = hasher.fingerprinter.values(words)
+    if minima:
+        stands_for = [slot.to_bytes(1, "big") + minima[slot].to_bytes(8, "big") for slot in range(COUNTED)]
+        for slot in stands_for:
+            found[hasher.octets(Type.WORDS, slot)] = None
+    subject = normalise(message.subject)
+    if len(subject) >= MIN_SUBJECT:
+        found[hasher.shingle(Type.SUBJECT, subject)] = None
+    subject_words = templates.words(templates.unanswered(subject), reader)
+    if len(subject_words) >= MIN_SUBJECT_TEMPLATE_WORDS:
+        found[hasher.shingle(Type.SUBJECT_TEMPLATE, " ".join(subject_words))] = None
+    return stands_for
+
+
+def envelope_shingles(envelope: Envelope, hasher: Hasher) -> Pieces:
+    """Return what is known to count under before the message comes: client, HELO, MAIL FROM."""
+    found: dict[Shingle, None] = {}
+
+    def add(kind: Type, piece: str) -> None:
+        if piece:
+            found[hasher.shingle(kind, piece)] = None
+
+    _envelope(envelope, add)
+    return Pieces(shingles=tuple(found), pairs=())
+
+
+def _envelope(envelope: Envelope, add: Callable[[Type, str], None]) -> None:
+    """Hash who sent the message, as the mail server saw it."""
+    client = envelope.client
+    add(Type.CLIENT_IP, client.ip)
+    add(Type.CLIENT_NETWORK, client_network(client.ip))
+    add(Type.RDNS, client.name.lower().rstrip("."))
+    add(Type.HELO, envelope.helo.lower().rstrip("."))
+    sender = envelope.sender.lower()
+    add(Type.MAIL_FROM, sender)
+    add(Type.MAIL_FROM_DOMAIN, sender.rpartition("@")[2] if "@" in sender else "")
+
+
+def _sender(message: Message, add: Callable[[Type, str], None]) -> None:
+    """Hash who sent the message by its own words."""
+    if message.from_ is not None:
+        box = message.from_
+        add(Type.FROM, box.address.lower())
+        add(Type.FROM_DOMAIN, hosts.registrable(box.domain) if box.domain else "")
+        name = normalise(box.name)
+        if len(name) >= MIN_NAME:
+            add(Type.FROM_NAME, name)
+    for box in message.reply_to[:MAX_REPLY_TO]:
+        add(Type.REPLY_TO, box.address.lower())
+    add(
+        Type.MESSAGE_ID_DOMAIN,
+        message.message_id.rpartition("@")[2].lower() if "@" in message.message_id else "",
+    )
+
+
+def _contents(
+    message: Message, hasher: Hasher, found: dict[Shingle, None], add: Callable[[Type, str], None]
+) -> None:
+    """Hash links, addresses and attachments."""
+    followed = [link for link in message.links if link.place is not Place.PICTURE]
+    for url in list(dict.fromkeys(link.url for link in followed))[:MAX_URLS]:
+        add(Type.URL, url)
+    for host in list(dict.fromkeys(link.host for link in followed))[:MAX_HOSTS]:
+        add(Type.HOST, host)
+    for domain in list(dict.fromkeys(link.domain for link in followed))[:MAX_DOMAINS]:
+        add(Type.LINK_DOMAIN, domain)
+    for address in message.addresses[:MAX_ADDRESSES]:
+        add(Type.ADDRESS, address)
+    if "(" in message.mime_tree:
+        add(Type.MIME_TREE, message.mime_tree)
+    for attachment in message.attachments[:MAX_ATTACHMENTS]:
+        add(Type.ATTACHMENT_NAME, normalise(attachment.name))
+        add(Type.ATTACHMENT_TYPE, f"{attachment.extension} {attachment.content_type}".strip())
+        if attachment.size >= MIN_ATTACHMENT:
+            found[hasher.octets(Type.CHECKSUM, attachment.sha256)] = None
+            if attachment.picture:
+                found[hasher.octets(Type.PICTURE, attachment.sha256)] = None
+
+
+def client_network(ip: str) -> str:
+    """Return the /24 or /64 network of a client address in canonical text, empty when there is none."""
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        return ""
+    if address.version == 4:
+        return ip.rpartition(".")[0] + ".0/24"
+    if address.ipv4_mapped is not None:
+        return client_network(str(address.ipv4_mapped))
+    return str(type(address)(int(address) >> 64 << 64)) + "/64"
+
+
+def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[bytes]) -> tuple[Pair, ...]:
+    """Return the unique pairs: recipients per sender, client addresses per text, recipients per text."""
+    pairs: dict[Pair, None] = {}
+    recipients = list(
+        dict.fromkeys(each.lower().encode("utf-8", "surrogatepass") for each in envelope.recipients)
+    )
+    recipients = recipients[:MAX_PAIRED_RECIPIENTS]
+    sender = envelope.sender.lower() or (message.from_.address.lower() if message.from_ else "")
+
+    def add(both: Type, distinct: Type, a: bytes, each_b: list[bytes]) -> None:
+        if a and each_b:
+            unique = hasher.octets(distinct, a)
+            for b in each_b:
+                # The length keeps ("ab", "c") and ("a", "bc") apart.
+                pairs[Pair(hasher.octets(both, len(a).to_bytes(4, "big") + a + b), unique)] = None
+
+    add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender.encode("utf-8", "surrogatepass"), recipients)
+    ip = [envelope.client.ip.encode("utf-8", "surrogatepass")] if envelope.client.ip else []
+    for text in stands_for[:IP_MINIMA]:
+        add(Type.TEXT_IP, Type.TEXT_IPS, text, ip)
+    for text in stands_for[:RECIPIENT_MINIMA]:
+        add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
+    return tuple(pairs)

@@ -1,0 +1,51 @@
+"""A text without what changes from copy to copy: links, addresses, numbers, and the reader's own name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from oborona.message.model import Mailbox
+
+_PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?[\\]^_`{|}~"
+_VARIES: Final = "0"  # stands for any digit, and for @
+_MARKED_VARYING: Final = bytes.maketrans(b"123456789@", b"0" * 10)
+_TO_SPACES: Final = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
+_NAME: Final = re.compile(r"[^\W\d_]{3,}")
+_ANSWERED: Final = re.compile(r"^(?:(?:re|fwd?|aw|wg|sv|vs|ha|ответ|пересл)(?:\[\d+\])?\s*:\s*)+")
+
+
+def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
+    """Return the words of a normalised text without links, addresses, numbers and punctuation.
+
+    Args:
+        text: `normalise`d.
+        reader: normalised words of the reader's name and address, left out too.
+
+    """
+    # Calls over the whole text where they can be, as this runs on every message.
+    octets = text.encode("utf-8", "surrogatepass").translate(_MARKED_VARYING)
+    tokens = [token for token in octets.decode("utf-8", "surrogatepass").split() if _VARIES not in token]
+    if "://" in text or "www." in text:
+        tokens = [token for token in tokens if "://" not in token and "www." not in token]
+    octets = " ".join(tokens).encode("utf-8", "surrogatepass").translate(_TO_SPACES)
+    found = octets.decode("utf-8", "surrogatepass").split()
+    return [word for word in found if word not in reader] if reader else found
+
+
+def reader_words(recipients: tuple[Mailbox, ...], normal: list[str]) -> frozenset[str]:
+    """Return the words that name the reader, for a message with one recipient; of several, none is greeted.
+
+    Args:
+        recipients: of To and Cc.
+        normal: normalised name and local part of each.
+
+    """
+    if len(recipients) != 1:
+        return frozenset()
+    return frozenset(word for text in normal for word in _NAME.findall(text))
+
+
+def unanswered(subject: str) -> str:
+    """Return a normalised subject without Re: and Fwd: and their kin."""
+    return _ANSWERED.sub("", subject)

@@ -1,0 +1,152 @@
+"""Which elements of a page hide their text, and marks for it in the tree.
+
+Each element with a style, a colour, a background or the `hidden` attribute gets a mark before and after it: text nodes that
+start with NUL, which the HTML standard lets no page put into a text (WHATWG HTML s13.2.5.1, s13.2.6.4.7). The text of the page is
+then taken in one call, and read mark by mark with a stack. No node is ever removed: nodes of a freed branch would dangle.
+
+    hides          display:none and the like: all inside is hidden, whatever it says itself
+    tiny, colour   a font below 2 px, or a colour like its background: inherited, and a descendant may set it right again
+
+Limits: `MAX_STYLED` elements of a page are looked at; colours are compared where both are known, else the text is visible.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from oborona.message.css import PLAIN, Colour, Style, attribute_colour, rules, style
+
+MAX_STYLED: Final = 5000  # elements; large newsletters have 2,000
+NEAR: Final = 10  # of 255 in each channel: closer colours cannot be told apart
+_WHITE: Final = (255, 255, 255)
+_BLACK: Final = (0, 0, 0)
+_LINK: Final = (0, 0, 238)
+_STYLED: Final = "[style],[hidden],[bgcolor],[background],font[color],body[text]"
+_UNREAD: Final = "script,style,title,iframe,noembed,noframes,datalist,object>param"
+
+DROP, HIDE, TINY, READABLE, SAME, DIFFERENT, END = "\0d", "\0h", "\0t", "\0r", "\0s", "\0v", "\0e"
+"""Marks: text that nobody reads; hidden; font too small, readable again; colour like its background, visible again; end."""
+
+
+def mark(tree: LexborHTMLParser) -> None:
+    """Put marks around all elements of `tree` that change whether text is seen."""
+    styles: dict[int, Style] = {}
+    nodes: dict[int, LexborNode] = {}
+    for sheet in tree.css("style")[:20]:
+        for selector, says in rules(sheet.text()):
+            try:
+                selected = tree.css(selector)
+            except (SelectolaxError, ValueError):
+                continue
+            for node in selected[:MAX_STYLED]:
+                nodes[node.mem_id] = node
+                styles[node.mem_id] = says.over(styles.get(node.mem_id, PLAIN))
+    for node in tree.css(_STYLED)[:MAX_STYLED]:
+        identity = node.mem_id
+        says = _own(node)
+        if identity in styles:
+            says = says.over(styles[identity])
+        if says != PLAIN:
+            nodes[identity] = node
+            styles[identity] = says
+    for identity, says in styles.items():
+        node = nodes[identity]
+        if says.hides:
+            _surround(node, HIDE)
+        elif says.tiny is not None and any(other.tiny for other in styles.values()):
+            _surround(node, TINY if says.tiny else READABLE)
+    if _alike_somewhere(styles):
+        _mark_colours(tree, styles, nodes)
+    for node in tree.css(_UNREAD):
+        _surround(node, DROP)
+
+
+def _own(node: LexborNode) -> Style:
+    """Return the style that an element's own attributes give it."""
+    given = node.attributes
+    block = given.get("style")
+    says = style(block) if block else PLAIN
+    if len(given) > (block is not None):
+        colour = (
+            given.get("color" if node.tag == "font" else "text") if node.tag in {"font", "body"} else None
+        )
+        ground = given.get("bgcolor")
+        if colour or ground or "hidden" in given or given.get("background"):
+            says = says.over(
+                Style(
+                    hides="hidden" in given,
+                    colour=attribute_colour(colour) if colour else None,
+                    background=attribute_colour(ground) if ground else None,
+                    pictured=bool(given.get("background")),
+                )
+            )
+    return says
+
+
+def _surround(node: LexborNode, opening: str) -> None:
+    parent = node.parent
+    if parent is None or node.tag in {"html", "head"}:
+        return
+    node.insert_before(opening)
+    node.insert_after(END)
+
+
+def _alike(one: Colour, other: Colour) -> bool:
+    return all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+
+
+def _alike_somewhere(styles: dict[int, Style]) -> bool:
+    """Return whether any text colour of the page is like any background: mostly not, which saves the walk."""
+    colours = {says.colour for says in styles.values() if says.colour}
+    grounds = {says.background for says in styles.values() if says.background} | {_WHITE}
+    if any(says.transparent for says in styles.values()):
+        return True
+    if any(_alike(ground, _BLACK) for ground in grounds):
+        colours.add(_BLACK)  # text without a colour on black
+    return any(_alike(colour, ground) for colour in colours for ground in grounds)
+
+
+def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[int, LexborNode]) -> None:
+    """Mark elements whose colour is like their background, and those inside that can be read again."""
+    seen: dict[int, tuple[Colour, Colour | None]] = {}  # identity -> colour, background (None = not known)
+    order = [*nodes.values(), *tree.css("a[href]")[:MAX_STYLED]]
+    marks: list[tuple[LexborNode, bool]] = []
+
+    def effective(node: LexborNode) -> tuple[Colour, Colour | None]:
+        """Return colour and background of an element, from its nearest relevant ancestors."""
+        chain = []
+        above: LexborNode | None = node
+        known: tuple[Colour, Colour | None] = (_BLACK, _WHITE)
+        while above is not None:
+            identity = above.mem_id
+            if identity in seen:
+                known = seen[identity]
+                break
+            chain.append((identity, above))
+            above = above.parent
+        for identity, element in reversed(chain):
+            says = styles.get(identity, PLAIN)
+            colour, ground = known
+            if says.colour:
+                colour = says.colour
+            elif element.tag == "a":
+                colour = _LINK
+            if says.background:
+                ground = says.background
+            if says.pictured:
+                ground = None
+            known = (colour, ground)
+            seen[identity] = known
+        return known
+
+    for node in order:
+        says = styles.get(node.mem_id, PLAIN)
+        if not (says.colour or says.background or says.transparent or says.pictured or node.tag == "a"):
+            continue
+        colour, ground = effective(node)
+        marks.append((node, says.transparent or (ground is not None and _alike(colour, ground))))
+    if any(same for _, same in marks):
+        for node, same in marks:
+            _surround(node, SAME if same else DIFFERENT)

@@ -1,0 +1,278 @@
+"""One connection of the native transport: milter events in order, a door asked at stages, one write per answer.
+
+There is one worker task at a time, and only while there are bytes to work on; while a door thinks further bytes wait, and
+past BACKLOG_BYTES the socket is not read.  Headers and body are gathered here, without a step of the door.
+
+A mail server that breaks the protocol loses its connection, as libmilter does it; its own default action decides then.
+A command out of turn is such a break too: ignored, as libmilter does, it would leave the mail server waiting.
+
+Known limits: after SMFIC_QUIT_NC the terms of the connection stay, so a policy that begins to refuse at an earlier stage
+does so on connections made after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol, cast
+
+from oborona.errors import PeerError
+from oborona.milter import answers, codec
+from oborona.milter.door import Door, DoorFactory
+from oborona.milter.gather import Gather
+from oborona.milter.guard import Guard
+from oborona.milter.protocol import STAGE_OF, Terms, agree
+from oborona.milter.reply import CONTINUE, Answer, Reply
+
+BACKLOG_BYTES: Final = 256 * 1024  # read ahead while a door thinks; 4 body chunks
+
+log = logging.getLogger("oborona.milter")
+
+
+class Server(Protocol):
+    """What a connection needs of its server."""
+
+    door_factory: DoorFactory
+    guard: Guard
+    limit_bytes: int
+
+    @property
+    def draining(self) -> bool:
+        """Whether connections end with their message."""
+        ...
+
+    def left(self, connection: Connection) -> None:
+        """Count a connection out."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    """One milter connection."""
+
+    _transport: asyncio.Transport
+    _door: Door
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._guard = server.guard
+        self._loop = asyncio.get_running_loop()
+        self._codec = codec.Codec()
+        self._gather = Gather(server.limit_bytes)
+        self._terms: Terms | None = None  # the door exists from here on
+        self._leading_space = False
+        self._inbox: list[bytes] = []
+        self._inbox_bytes = 0
+        self._paused = False
+        self._closing = False
+        self._lost = False
+        self._worker: asyncio.Task[None] | None = None
+        self._last_heard = self._loop.time()
+        self._connected = False
+        self._in_message = False
+        self._messages = 0
+
+    # --- asyncio's side ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport; nothing is said before the mail server speaks."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Put bytes before the worker, which is woken if it sleeps."""
+        self._last_heard = self._loop.time()
+        self._inbox.append(data)
+        self._inbox_bytes += len(data)
+        if self._worker is None:
+            self._worker = self._loop.create_task(self._work())
+        elif self._inbox_bytes > BACKLOG_BYTES and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the worker; the door hears of it after that."""
+        self._lost = True
+        self._inbox.clear()
+        if self._worker is None:
+            self._farewell()
+        else:
+            self._worker.cancel()
+
+    # --- the server's side ---
+
+    def close_if_between(self) -> None:
+        """Close if a message is done and no other has begun."""
+        if self._messages and not self._in_message and self._worker is None:
+            self._close()
+
+    def close_if_idle(self, due: float) -> None:
+        """Close if nothing came since `due` (loop time) and no door is thinking."""
+        if self._last_heard < due and self._worker is None:
+            log.info("connection closed: nothing came for %.0f s", self._loop.time() - self._last_heard)
+            self._close()
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        self._closing = True
+        self._transport.abort()
+
+    def _close(self) -> None:
+        """Close once what was written is out."""
+        self._closing = True
+        self._transport.close()
+
+    # --- the work ---
+
+    async def _work(self) -> None:
+        try:
+            while self._inbox:
+                data = self._inbox[0] if len(self._inbox) == 1 else b"".join(self._inbox)
+                self._inbox.clear()
+                self._inbox_bytes = 0
+                if self._paused:
+                    self._paused = False
+                    self._transport.resume_reading()
+                for event in self._codec.feed(data):
+                    if not self._note(event):
+                        await self._ask(event)
+                    if self._closing:
+                        return
+        except PeerError as error:
+            log.warning("connection closed: %s", error)
+            self._close()
+        except asyncio.CancelledError:
+            if not self._lost:
+                raise
+        except Exception:
+            log.exception("connection closed by a fault of ours")
+            self.cut()
+        finally:
+            self._worker = None
+            if self._lost:
+                self._farewell()
+            elif self._server.draining:
+                self.close_if_between()
+
+    def _farewell(self) -> None:
+        """Tell the door that all is over."""
+        if self._terms is not None:
+            self._end_message_unjudged()
+            self._guard.tell(self._door.close)
+        self._server.left(self)
+
+    def _note(self, event: codec.Event) -> bool:
+        """Take an event that no door has to answer; return whether it was one."""
+        if self._terms is None:
+            if not isinstance(event, codec.Negotiate):
+                raise PeerError("milter commands before the negotiation")
+            self._negotiate(event)
+            return True
+        match event:
+            case codec.Header():
+                if not self._in_message:
+                    raise PeerError("a milter command outside a message")
+                self._gather.header(event.name, event.value, leading_space=self._leading_space)
+                if b"L" in self._terms.answers:
+                    self._nod(b"L")
+            case codec.Body():
+                self._within_message()
+                self._gather.body(event.chunk)
+                self._nod(b"B", skip=self._terms.skip and self._gather.full)
+            case codec.Macros():
+                self._guard.tell(self._door.learn, event.values)
+            case codec.Data():
+                self._nod(b"T")
+            case codec.EndOfHeaders():
+                self._nod(b"N")
+            case codec.Unknown():
+                self._nod(b"U")
+            case codec.Abort():
+                self._end_message_unjudged()
+            case codec.QuitAndReuse():
+                self._end_message_unjudged()
+                self._guard.tell(self._door.close)
+                self._door = self._server.door_factory()
+                self._connected = False
+            case codec.Quit():
+                self._close()
+            case codec.Negotiate():
+                raise PeerError("a second milter negotiation")
+            case _:
+                return False
+        return True
+
+    async def _ask(self, event: codec.Event) -> None:
+        """Put an event to the door and give its answer to the mail server."""
+        door = self._door
+        match event:
+            case codec.Connect(client):
+                if self._connected:
+                    raise PeerError("a second client on one milter connection")
+                self._connected = True
+                await self._stage(b"C", door.connect(client))
+            case codec.Helo(name):
+                self._end_message_unjudged()
+                await self._stage(b"H", door.helo(name))
+            case codec.Mail(sender, params):
+                self._end_message_unjudged()
+                self._in_message = True
+                reply = await self._stage(b"M", door.mail(sender, params))
+                self._in_message = reply.answer is Answer.CONTINUE
+            case codec.Rcpt(recipient, params):
+                self._within_message()
+                reply = await self._stage(b"R", door.rcpt(recipient, params))
+                self._in_message = reply.answer is not Answer.ACCEPT
+            case codec.EndOfMessage(chunk):
+                self._within_message()
+                await self._end(door, chunk)
+
+    def _negotiate(self, offer: codec.Negotiate) -> None:
+        self._door = self._server.door_factory()
+        try:
+            self._terms = agree(offer.version, offer.actions, offer.protocol, self._door.waits)
+        except PeerError:
+            self._guard.tell(self._door.close)
+            raise
+        self._leading_space = self._terms.leading_space
+        if not self._terms.edits:
+            log.warning(
+                "the mail server lets headers alone (actions %#x): messages go unmarked", offer.actions
+            )
+        self._transport.write(answers.terms(self._terms))
+
+    async def _stage(self, command: bytes, question: Coroutine[Any, Any, Reply]) -> Reply:
+        """Ask the door; return its reply where the mail server heard it, CONTINUE elsewhere."""
+        assert self._terms is not None
+        if STAGE_OF[command] in self._terms.waits:
+            reply = await self._guard.ask(question)
+            self._transport.write(answers.answer(reply))
+            return reply
+        self._nod(command)
+        await self._guard.ask(question)
+        return CONTINUE
+
+    async def _end(self, door: Door, chunk: bytes) -> None:
+        """Have the message judged and answer."""
+        assert self._terms is not None
+        if chunk:
+            self._gather.body(chunk)
+        reply = await self._guard.ask(door.end_of_message(self._gather.finish()))
+        self._transport.write(answers.verdict(reply, edits=self._terms.edits))
+        self._in_message = False
+        self._messages += 1
+
+    def _nod(self, command: bytes, *, skip: bool = False) -> None:
+        """Answer "go on" to a mail server that waits for it."""
+        assert self._terms is not None
+        if command in self._terms.answers:
+            self._transport.write(answers.SKIP if skip else answers.CONTINUE)
+
+    def _within_message(self) -> None:
+        if not self._in_message:
+            raise PeerError("a milter command outside a message")
+
+    def _end_message_unjudged(self) -> None:
+        self._gather.reset()
+        if self._in_message:
+            self._in_message = False
+            self._guard.tell(self._door.abort)

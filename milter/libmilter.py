@@ -1,0 +1,264 @@
+"""The libmilter transport: Sendmail's library through pymilter, its threads as thin gatherers under the event loop.
+
+libmilter's threads call back for each step; headers and body are gathered there.  A step whose answer the mail server waits
+for is put to the door in the loop, together with those before it that nobody waits for, and the thread waits for the reply.
+A door is touched in the loop only.
+
+libmilter opens its listening socket itself.  It is made to open a placeholder, over which the workers' shared socket is laid with
+dup2(2): so both transports take the same socket, and three faults of the library are gone with its own.  Run by an ordinary user it
+unlinks the shared file when one worker stops; it blocks in accept() when another worker was faster; and smfi_stop cuts
+sessions in flight.  To stop accepting, the placeholder is laid back.
+
+Known limits: one server a process.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
+connections are looked for every 10 minutes.  A body is never cut short.  After SMFIC_QUIT_NC libmilter forgets what was agreed:
+the door is asked at each stage, and libmilter drops answers that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar, Final
+
+import milter
+
+from oborona.milter.codec import MAX_PACKET
+from oborona.milter.door import DoorFactory
+from oborona.milter.guard import GUARD_S, Guard
+from oborona.milter.libmilter_connection import LibmilterConnection
+from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, SET_MACROS, Terms
+from oborona.milter.reply import Answer
+
+DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
+NAME: Final = "oborona"  # libmilter keeps a pointer to it, so it must live as long as the process
+
+log = logging.getLogger("oborona.milter")
+
+
+class LibmilterServer:
+    """Serves milter connections of one listening socket; one a process.
+
+    Args:
+        door_factory: makes the door of each connection.
+        limit_bytes: what is kept of one message.
+        idle_s: seconds without a byte after which a connection is closed.
+        max_sessions: connections at once; further ones wait.
+        on_failure: the answer when a door raises or hangs, CONTINUE or TEMPFAIL.
+        guard_s: seconds that a door has for one answer.
+    """
+
+    _registered: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        door_factory: DoorFactory,
+        *,
+        limit_bytes: int,
+        idle_s: float,
+        max_sessions: int,
+        on_failure: Answer,
+        guard_s: float = GUARD_S,
+    ) -> None:
+        self.door_factory = door_factory
+        self.limit_bytes = limit_bytes
+        self.guard = Guard(on_failure, guard_s)
+        self._last_terms: Terms | None = None  # what to assume after SMFIC_QUIT_NC
+        self._idle_s = idle_s
+        self._max_sessions = max_sessions
+        self._connections: set[LibmilterConnection] = set()
+        self._lock = threading.Lock()
+        self._draining = False
+
+    @property
+    def sessions(self) -> int:
+        """Connections open now."""
+        return len(self._connections)
+
+    async def start(self, sock: socket.socket) -> None:
+        """Accept on a listening socket, which stays the caller's: it is neither closed nor unlinked here.
+
+        Raises:
+            RuntimeError: libmilter can't be set up, or serves in this process already.
+        """
+        self.loop = asyncio.get_running_loop()
+        sock.setblocking(False)  # libmilter's accept() must not wait: another worker may have been faster
+        self._socket = sock
+        self._register()
+        milter.settimeout(max(1, int(self._idle_s)))
+        _take_large_packets()
+        self._listening = _placeholder(sock.family)
+        self._quiet = os.dup(self._listening)
+        self._hear(True)
+        threading.Thread(target=self._main, name="libmilter", daemon=True).start()
+
+    async def drain(self, grace_s: float) -> None:
+        """Accept no more and wait for sessions; what is left is cut when the process ends.
+
+        A connection that has had its message and waits for another is not waited for.
+
+        Args:
+            grace_s: seconds to wait at most.
+        """
+        with self._lock:
+            self._draining = True
+            self._hear(False)
+        until = self.loop.time() + grace_s
+        while True:
+            await asyncio.sleep(DRAIN_LOOK_S)
+            with self._lock:
+                busy = sum(not each.between_messages for each in self._connections)
+            if not busy:
+                return
+            if self.loop.time() > until:
+                log.warning("%d sessions cut after a grace of %g s", busy, grace_s)
+                return
+
+    def _hear(self, on: bool) -> None:
+        """Lay the shared socket, or the placeholder, under libmilter's descriptor."""
+        os.dup2(self._socket.fileno() if on else self._quiet, self._listening, inheritable=False)
+
+    def _main(self) -> None:
+        try:
+            milter.main()
+        except milter.error:
+            log.exception("libmilter failed")
+        if not self._draining:
+            log.error("libmilter stopped by itself; the worker ends")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    # --- libmilter's callbacks, in its threads ---
+
+    def _register(self) -> None:
+        """Set the callbacks, which are the process's.
+
+        Raises:
+            RuntimeError: they are another server's.
+        """
+        if LibmilterServer._registered:
+            raise RuntimeError("libmilter serves in this process already")
+        LibmilterServer._registered = True
+        step = self._step
+        silent = step(lambda each, *_: each.silent())
+        milter.set_flags(ADD_HEADERS | CHANGE_HEADERS | SET_MACROS)
+        milter.set_connect_callback(self._connect)
+        milter.set_helo_callback(step(LibmilterConnection.helo))
+        milter.set_envfrom_callback(step(LibmilterConnection.mail))
+        milter.set_envrcpt_callback(step(LibmilterConnection.rcpt))
+        milter.set_header_callback(step(LibmilterConnection.header))
+        milter.set_eoh_callback(silent)
+        milter.set_body_callback(step(LibmilterConnection.body))
+        milter.set_eom_callback(step(LibmilterConnection.end))
+        milter.set_abort_callback(step(LibmilterConnection.abort))
+        milter.set_close_callback(self._close)
+        # ours never raise: what is left are names that pymilter can't decode, and losing one must not decide a message
+        milter.set_exception_policy(milter.CONTINUE)
+        milter.register(NAME, unknown=silent, data=silent, negotiate=self._negotiate)
+
+    def _negotiate(self, ctx: milter.Context, options: list[int]) -> int:
+        connection = LibmilterConnection(self, ctx)
+        try:
+            self._last_terms = connection.negotiate(options)
+        except Exception:
+            log.exception("a connection could not begin")
+            return milter.REJECT  # libmilter closes it; the mail server's default action decides
+        self._join(connection, ctx)
+        return milter.CONTINUE
+
+    def _connect(self, ctx: milter.Context, host: str, _: int, address: object) -> int:
+        if ctx.getpriv() is None and self._last_terms is not None:  # after SMFIC_QUIT_NC
+            connection = LibmilterConnection(self, ctx)
+            try:
+                connection.assume(self._last_terms)
+            except Exception:
+                log.exception("a connection could not begin")
+                return milter.TEMPFAIL
+            self._join(connection, ctx)
+        return self._step(LibmilterConnection.connect)(ctx, host, address)
+
+    def _step(self, call: Callable[..., int]) -> Callable[..., int]:
+        """Return the callback that makes `call` on its connection; it never raises."""
+        failure = milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
+
+        def callback(ctx: milter.Context, *arguments: object) -> int:
+            try:
+                return call(ctx.getpriv(), *arguments)
+            except Exception:
+                log.exception("a connection failed")
+                return failure
+
+        return callback
+
+    def _close(self, ctx: milter.Context) -> int:
+        connection = ctx.getpriv()
+        if isinstance(connection, LibmilterConnection):
+            self._left(connection)
+            connection.close()
+        return milter.CONTINUE
+
+    def _join(self, connection: LibmilterConnection, ctx: milter.Context) -> None:
+        ctx.setpriv(connection)
+        with self._lock:
+            self._connections.add(connection)
+            if len(self._connections) >= self._max_sessions:
+                self._hear(False)
+
+    def _left(self, connection: LibmilterConnection) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+            if not self._draining and len(self._connections) < self._max_sessions:
+                self._hear(True)
+
+
+def _placeholder(family: int) -> int:
+    """Have libmilter open a socket of the family where nobody connects; return its descriptor in libmilter."""
+    before = _sockets()
+    with tempfile.TemporaryDirectory(prefix="oborona-") as folder:
+        match family:
+            case socket.AF_UNIX:
+                milter.setconn(f"unix:{folder}/placeholder")
+            case socket.AF_INET6:
+                milter.setconn("inet6:0@[::1]")
+            case _:
+                milter.setconn("inet:0@127.0.0.1")
+        milter.opensocket(False)
+    for name, descriptor in _sockets().items():
+        if name not in before and _listens(descriptor, family):
+            os.set_blocking(descriptor, False)
+            return descriptor
+    raise RuntimeError("libmilter's listening socket can't be found")
+
+
+def _sockets() -> dict[str, int]:
+    """Return the process's open sockets, by the name that the kernel gives each."""
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile, such as the one that lists the folder
+            name = str(entry.readlink())
+            if name.startswith("socket:"):
+                found[name] = int(entry.name)
+    return found
+
+
+def _listens(descriptor: int, family: int) -> bool:
+    with socket.socket(fileno=os.dup(descriptor)) as sock:
+        return sock.family == family and bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+
+
+def _take_large_packets() -> None:
+    """Let headers over 64 KiB in, at which libmilter would close the connection: a way past the filter.
+
+    The function is libmilter's own, though in no header file; builds without it keep the limit.
+    """
+    with suppress(AttributeError, OSError):
+        set_size = ctypes.CDLL(milter.__file__).smfi_setmaxdatasize
+        set_size.argtypes, set_size.restype = [ctypes.c_size_t], ctypes.c_size_t
+        set_size(MAX_PACKET)

@@ -1,0 +1,260 @@
+"""One connection of the libmilter transport: what its callbacks do in libmilter's threads, and how the loop hears of it.
+
+Headers and body are gathered in the thread.  Steps that nobody waits for are put by, and go to the loop in order with the
+next one that is waited for, so that a message costs one change of threads for each answer.  libmilter calls back one step of a
+connection at a time, though not always from the same thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError
+from typing import Final, Protocol
+
+import milter
+
+from oborona.milter import arguments
+from oborona.milter.door import Door, DoorFactory
+from oborona.milter.gather import Gather
+from oborona.milter.guard import Guard
+from oborona.milter.protocol import MACROS, MAX_VERSION, SET_MACROS, Terms, agree
+from oborona.milter.reply import CONTINUE, AddHeader, Answer, Reply, in_order
+from oborona.types import Stage
+
+LOOP_LATE_S: Final = 2.0  # beyond a door's time, before a thread gives up on the loop itself
+MAX_PUT_BY: Final = 64  # steps that nobody waits for, before they are handed over all the same
+
+_CODES: Final = {
+    Answer.CONTINUE: milter.CONTINUE,
+    Answer.ACCEPT: milter.ACCEPT,
+    Answer.REJECT: milter.REJECT,
+    Answer.TEMPFAIL: milter.TEMPFAIL,
+    Answer.DISCARD: milter.DISCARD,
+}
+_NAMES: Final = {stage: tuple(names.split()) for stage, names in MACROS.items()}
+_CONNECT, _MAIL, _RCPT, _END = MACROS  # stage numbers
+
+Step = Callable[[], Awaitable[Reply]]
+
+log = logging.getLogger("oborona.milter")
+
+
+class Server(Protocol):
+    """What a connection needs of its server."""
+
+    door_factory: DoorFactory
+    guard: Guard
+    limit_bytes: int
+    loop: asyncio.AbstractEventLoop
+
+
+class LibmilterConnection:
+    """Callbacks of one connection; each returns libmilter's number for its answer."""
+
+    _door: Door
+
+    def __init__(self, server: Server, ctx: milter.Context) -> None:
+        self._ctx = ctx
+        self._loop = server.loop
+        self._factory = server.door_factory
+        self._guard = server.guard
+        self._gather = Gather(server.limit_bytes)
+        self._put_by: list[Step] = []
+        self._turn = asyncio.Lock()  # in the loop: one step at a time, whatever threads gave up on
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._silent = milter.NOREPLY
+        self._in_message = False
+        self._messages = 0
+
+    @property
+    def between_messages(self) -> bool:
+        """Whether a message is done and no other has begun."""
+        return self._messages > 0 and not self._in_message
+
+    # --- the start ---
+
+    def negotiate(self, options: list[int]) -> Terms:
+        """Agree on terms within the mail server's offer, which is `options` and becomes the answer.
+
+        Raises:
+            Exception: no door could be made.
+        """
+        self._open()
+        self.terms = agree(
+            MAX_VERSION, options[0], options[1], self._door.waits
+        )  # libmilter saw to the version
+        if not self.terms.edits:
+            log.warning("the mail server lets headers alone (actions %#x): messages go unmarked", options[0])
+        options[:2] = self.terms.actions, self.terms.protocol
+        if self.terms.actions & SET_MACROS:
+            for stage, names in MACROS.items():
+                self._ctx.setsymlist(stage, names)
+        return self.terms
+
+    def assume(self, terms: Terms) -> None:
+        """Begin without a negotiation: answer everything, libmilter drops what the mail server does not wait for."""
+        self._open()
+        self.terms = Terms(
+            version=terms.version,
+            actions=terms.actions,
+            protocol=terms.protocol,
+            waits=frozenset(Stage),
+            answers=terms.answers,
+        )
+        self._silent = milter.CONTINUE
+
+    def _open(self) -> None:
+        made: Future[Door] = Future()
+
+        def make() -> None:
+            try:
+                made.set_result(self._factory())
+            except Exception as error:  # noqa: BLE001 - raised in the thread that waits
+                made.set_exception(error)
+
+        self._loop.call_soon_threadsafe(make)
+        self._door = made.result(self._guard.guard_s + LOOP_LATE_S)
+
+    # --- the steps ---
+
+    def connect(self, host: str, address: object) -> int:
+        """A client connected; `address` is what pymilter makes of its socket address."""
+        ip, port = (str(address[0]), int(address[1])) if isinstance(address, tuple) else ("", 0)
+        self._learn(_CONNECT)
+        client = arguments.client(host, ip, port)
+        return self._stage(Stage.CONNECT, lambda: self._guard.ask(self._door.connect(client)))
+
+    def helo(self, name: str) -> int:
+        """HELO or EHLO."""
+        return self._stage(Stage.SENDER, lambda: self._guard.ask(self._door.helo(name)))
+
+    def mail(self, argument: bytes, *more: bytes) -> int:
+        """MAIL FROM."""
+        sender, params = arguments.path(arguments.text(argument)), tuple(map(arguments.text, more))
+        self._gather.reset()
+        self._in_message = True
+        self._learn(_MAIL)
+        code = self._stage(Stage.SENDER, lambda: self._guard.ask(self._door.mail(sender, params)))
+        self._in_message = code in (milter.CONTINUE, milter.NOREPLY)
+        return code
+
+    def rcpt(self, argument: bytes, *more: bytes) -> int:
+        """RCPT TO."""
+        recipient, params = arguments.path(arguments.text(argument)), tuple(map(arguments.text, more))
+        self._learn(_RCPT)
+        code = self._stage(Stage.RECIPIENT, lambda: self._guard.ask(self._door.rcpt(recipient, params)))
+        self._in_message = code != milter.ACCEPT
+        return code
+
+    def header(self, name: str, value: bytes) -> int:
+        """One header."""
+        self._gather.header(name.encode(), value, leading_space=self.terms.leading_space)
+        return self._silent
+
+    def body(self, chunk: bytes) -> int:
+        """A piece of the body."""
+        self._gather.body(chunk)
+        return self._silent
+
+    def silent(self) -> int:
+        """A step that says nothing to us."""
+        return self._silent
+
+    def end(self) -> int:
+        """The message is whole."""
+        self._learn(_END)
+        message = self._gather.finish()
+        reply = self._ask(lambda: self._guard.ask(self._door.end_of_message(message)))
+        self._in_message = False
+        self._messages += 1
+        if self.terms.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
+            for edit in in_order(reply.edits):
+                if isinstance(edit, AddHeader):
+                    self._ctx.addheader(edit.name, edit.value)
+                else:
+                    self._ctx.chgheader(edit.name, edit.index, None)
+        return self._code(reply)
+
+    def abort(self) -> int:
+        """The message at hand is given up."""
+        self._gather.reset()
+        self._in_message = False
+        self._hand_over(self._told(self._door.abort))
+        return milter.CONTINUE
+
+    def close(self) -> int:
+        """The connection is over; must not wait, libmilter holds its locks."""
+        self._hand_over(self._told(self._door.close))
+        return milter.CONTINUE
+
+    # --- to the loop and back ---
+
+    def _learn(self, stage: int) -> None:
+        """Have the door told the macros of a stage."""
+        values: dict[str, str] = {}
+        for name in _NAMES[stage]:
+            try:
+                value = self._ctx.getsymval(name)
+            except UnicodeDecodeError:  # pymilter's; the value is the client's doing and no name of ours
+                continue
+            if value is not None:
+                values[name.strip("{}")] = value
+        self._put_by.append(self._told(lambda: self._door.learn(values)))
+
+    def _told(self, notice: Callable[[], None]) -> Step:
+        async def tell() -> Reply:
+            self._guard.tell(notice)
+            return CONTINUE
+
+        return tell
+
+    def _stage(self, stage: Stage, step: Step) -> int:
+        """Ask now if the mail server waits, else put the step by."""
+        if stage in self.terms.waits:
+            return self._code(self._ask(step))
+        self._put_by.append(step)
+        if len(self._put_by) >= MAX_PUT_BY:
+            self._hand_over()
+        return self._silent
+
+    def _ask(self, step: Step) -> Reply:
+        answer: Future[Reply] = Future()
+        self._hand_over(step, answer=answer)
+        try:
+            return answer.result(self._guard.guard_s + LOOP_LATE_S)
+        except LateError:
+            log.error("the event loop is late, answering %s", self._guard.failure.answer)  # noqa: TRY400
+            return self._guard.failure
+
+    def _hand_over(self, *steps: Step, answer: Future[Reply] | None = None) -> None:
+        """Give the loop all that was put by and these steps."""
+        work = [*self._put_by, *steps]
+        self._put_by.clear()
+        try:
+            self._loop.call_soon_threadsafe(self._begin, work, answer)
+        except RuntimeError:  # the loop is closed: the process is about to end
+            if answer is not None:
+                answer.set_result(self._guard.failure)
+
+    def _begin(self, work: list[Step], answer: Future[Reply] | None) -> None:
+        task = self._loop.create_task(self._do(work, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _do(self, work: list[Step], answer: Future[Reply] | None) -> None:
+        reply = self._guard.failure
+        try:
+            async with self._turn:
+                for step in work:
+                    reply = await step()
+        finally:
+            if answer is not None and not answer.done():
+                answer.set_result(reply)
+
+    def _code(self, reply: Reply) -> int:
+        if reply.code:
+            self._ctx.setreply(str(reply.code), reply.enhanced, *reply.lines)
+        return _CODES[reply.answer]

@@ -1,0 +1,140 @@
+"""What a session answers to a mail server, in the words of SMTP and not of any transport.
+
+A `Reply` is an answer, an optional SMTP text for it, and header edits for the end of a message. Its constructor
+refuses what a mail server would garble or contradict: a 4xx code with a 5.x.x status, a refusal's code on an
+accepting answer, a text that smuggles a line.
+
+    Reply()                                                  go on
+    refuse(550, "5.7.1", "Message refused as spam")          REJECT with its text
+    refuse(451, "4.7.1", "Try again later")                  TEMPFAIL with its text
+
+RFC 5321 section 4.2 (codes, multi-line replies), RFC 3463 (status codes).
+Known limits: no quarantine, no change of sender, recipients or body: the design asks for none.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+MAX_TEXT_LINES: Final = 32  # libmilter's smfi_setmlreply takes no more
+MAX_TEXT_LINE: Final = (
+    480  # RFC 5321 section 4.5.3.1.5: a reply line is 512 octets with code, status and CRLF
+)
+
+_ENHANCED = re.compile(r"([245])\.(\d{1,3})\.(\d{1,3})")
+_FIELD_NAME = re.compile(r"[!-9;-~]+")  # RFC 5322 section 2.2: printable ASCII but colon
+_FIELD_VALUE = re.compile(r"[\t -~]*(?:\n[\t ][\t -~]*)*")  # every further line is a folded one
+_TEXT_LINE = re.compile(r"[ -$&-~]*")  # printable ASCII; % is libmilter's format sign
+
+
+class Answer(StrEnum):
+    """What the mail server is told to do."""
+
+    CONTINUE = "continue"  # go on; at the end of a message: take it
+    ACCEPT = "accept"  # take it and ask no more
+    REJECT = "reject"  # 5xx
+    TEMPFAIL = "tempfail"  # 4xx
+    DISCARD = "discard"  # say yes and throw away
+
+
+class AddHeader(msgspec.Struct, frozen=True):
+    """One header to append; `value` is ASCII (RFC 2047 for the rest), folded with newline and tab."""
+
+    name: str
+    value: str
+
+    def __post_init__(self) -> None:
+        if not _FIELD_NAME.fullmatch(self.name):
+            raise ValueError(f"not a header name: {self.name!r}")
+        if not _FIELD_VALUE.fullmatch(self.value):
+            raise ValueError(f"not a folded ASCII header value: {self.value!r}")
+
+
+class RemoveHeader(msgspec.Struct, frozen=True):
+    """One header to remove: the `index`-th of that name as the message came in, 1-based."""
+
+    name: str
+    index: int
+
+    def __post_init__(self) -> None:
+        if not _FIELD_NAME.fullmatch(self.name):
+            raise ValueError(f"not a header name: {self.name!r}")
+        if self.index < 1:
+            raise ValueError(f"headers are counted from 1, not {self.index}")
+
+
+_CLASS_OF = {Answer.REJECT: "5", Answer.TEMPFAIL: "4"}
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that any mail server can be given; `refuse` is the short way to one with a text.
+
+    Args:
+        answer: what to do.
+        code: SMTP code; 0 leaves code and text to the mail server.
+        enhanced: RFC 3463 status of the same class; given exactly when `code` is.
+        text: one or more lines parted by newline, printable ASCII without "%"; none is empty.
+        edits: applied only when the message is taken; removals before additions.
+
+    Raises:
+        ValueError: parts that disagree; 450 with 5.x.x can't be built.
+    """
+
+    answer: Answer = Answer.CONTINUE
+    code: int = 0
+    enhanced: str = ""
+    text: str = ""
+    edits: tuple[AddHeader | RemoveHeader, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.code == 0:
+            if self.enhanced or self.text:
+                raise ValueError("a text or status needs its SMTP code")
+            return
+        wanted = _CLASS_OF.get(self.answer)
+        if wanted is None:
+            raise ValueError(f"{self.answer} takes no SMTP code, got {self.code}")
+        if not 400 <= self.code <= 599 or str(self.code)[0] != wanted:
+            raise ValueError(f"{self.answer} takes a {wanted}xx code, got {self.code}")
+        status = _ENHANCED.fullmatch(self.enhanced)
+        if status is None or status[1] != wanted:
+            raise ValueError(f"{self.code} takes a status {wanted}.x.x, got {self.enhanced!r}")
+        lines = self.lines
+        if len(lines) > MAX_TEXT_LINES:
+            raise ValueError(f"a reply has at most {MAX_TEXT_LINES} lines, got {len(lines)}")
+        for line in lines:
+            if not line or len(line) > MAX_TEXT_LINE or not _TEXT_LINE.fullmatch(line):
+                raise ValueError(f"not a line of a reply: {line[:80]!r}")
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of `text`, at least one."""
+        return tuple(self.text.split("\n"))
+
+
+def in_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | RemoveHeader]:
+    """Return edits so that every index still means what it meant when the message came in.
+
+    Mail servers differ in whether a removed header is counted on; removed from the last to the first, none is affected.
+    """
+    removals = sorted((e for e in edits if isinstance(e, RemoveHeader)), key=lambda e: e.index, reverse=True)
+    return [*removals, *(e for e in edits if isinstance(e, AddHeader))]
+
+
+def refuse(code: int, enhanced: str, text: str) -> Reply:
+    """Return the reply whose answer follows from its code: 4xx TEMPFAIL, 5xx REJECT.
+
+    Raises:
+        ValueError: a code of another class, or parts that disagree.
+    """
+    answer = Answer.REJECT if code // 100 == 5 else Answer.TEMPFAIL
+    return Reply(answer=answer, code=code, enhanced=enhanced, text=text)
+
+
+CONTINUE: Final = Reply()
+ACCEPT: Final = Reply(answer=Answer.ACCEPT)
+TEMPFAIL: Final = Reply(answer=Answer.TEMPFAIL)

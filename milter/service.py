@@ -1,0 +1,174 @@
+"""The processes of the service, put together: what `oborona serve`, `worker`, `writer` and `keeper` run.
+
+    settings and policy are read and checked → state folder and secret → socket → one supervisor over the jobs
+
+Everything that can be wrong is found here, before the first process is started, and said in one line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, closing
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from oborona import lock, secret
+from oborona.config import Loaded
+from oborona.counters.writer import CounterWriter
+from oborona.errors import StoreError
+from oborona.milter import sockets
+from oborona.milter.door import DoorFactory
+from oborona.milter.libmilter import LibmilterServer
+from oborona.milter.log import Format, set_up
+from oborona.milter.native import NativeServer
+from oborona.milter.reply import Answer
+from oborona.milter.supervisor import Job, Supervisor
+from oborona.milter.worker import Server, Worker
+from oborona.policy.facts import SCHEMA
+from oborona.policy.load import load_policy
+from oborona.recheck import schema
+from oborona.recheck.keeper import keep
+
+COUNTERS: Final = "counters"  # folder in the state folder
+JOURNAL: Final = "journal.db"
+MIB: Final = 1 << 20
+GUARD_AFTER_S: Final = 5.0  # a transport waits this much longer than a session may take: the session answers first
+
+log = logging.getLogger("oborona")
+
+
+class Role(StrEnum):
+    """One program per job."""
+
+    WORKER = "worker"
+    WRITER = "writer"
+    KEEPER = "keeper"
+
+
+def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
+    """Run the processes of these roles until SIGTERM.
+
+    Args:
+        loaded: the settings.
+        roles: which; all of them for `serve`.
+        on_ready: called once, when all of them serve.
+
+    Returns:
+        Exit status.
+
+    Raises:
+        ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing was started.
+    """
+    set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
+    load_policy(Path(loaded.settings.paths.policy), SCHEMA)
+    prepare_state(Path(loaded.settings.paths.state))
+    with ExitStack() as stack:
+        jobs: list[Job] = []
+        if Role.WRITER in roles:
+            jobs.append(Job(name="writer", run=partial(write, loaded), stops_last=True))
+        if Role.WORKER in roles:
+            stack.enter_context(lock.hold(Path(loaded.settings.paths.state) / "workers.lock", "oborona workers"))
+            jobs += _workers(loaded, stack)
+        if Role.KEEPER in roles:
+            jobs.append(Job(name="keeper", run=partial(_keep, loaded)))
+        grace_s = loaded.settings.milter.drain_s + 5.0
+        return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, log=log).run()
+
+
+def prepare_state(state: Path) -> None:
+    """Make the state folder, the site's secret and the journal's file, where they are missing.
+
+    Raises:
+        StoreError: it can't be made or written.
+    """
+    try:
+        state.mkdir(mode=0o750, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{state}: {error.strerror}") from error
+    secret.make(state)
+    schema.prepare(state / JOURNAL)
+
+
+def _workers(loaded: Loaded, stack: ExitStack) -> list[Job]:
+    """Open the socket and return the jobs that share it."""
+    asked = loaded.settings.milter
+    listener = sockets.listen(asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode)
+    stack.callback(sockets.close_and_unlink, listener)
+    count = asked.workers or len(os.sched_getaffinity(0))
+    return [
+        Job(name=f"worker-{number}", run=partial(_work, loaded, number, listener), sockets=(listener,))
+        for number in range(count)
+    ]
+
+
+def _work(loaded: Loaded, number: int, listener: socket.socket, ready: Callable[[], None]) -> int:
+    """Be one worker until SIGTERM."""
+    asked = loaded.settings.milter
+    transport = LibmilterServer if asked.transport == "libmilter" else NativeServer
+
+    async def start(doors: DoorFactory) -> Server:
+        server = transport(
+            doors,
+            limit_bytes=asked.max_message_bytes,
+            idle_s=asked.idle_s,
+            max_sessions=asked.max_sessions,
+            on_failure=Answer.TEMPFAIL if asked.on_failure == "tempfail" else Answer.CONTINUE,
+            guard_s=asked.deadline_s + GUARD_AFTER_S,
+        )
+        await server.start(listener)
+        return server
+
+    return Worker(
+        number=number,
+        settings=loaded.settings,
+        name=site_name(loaded),
+        state=Path(loaded.settings.paths.state),
+        policy=Path(loaded.settings.paths.policy),
+        start=start,
+    ).run(ready)
+
+
+def site_name(loaded: Loaded) -> str:
+    """Return the name that our own headers carry: as set, else the host's."""
+    return loaded.settings.site.name or socket.getfqdn()
+
+
+def write(loaded: Loaded, ready: Callable[[], None]) -> int:
+    """Be the writer: merge the workers' spools into the store until SIGTERM."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
+    writer = CounterWriter(
+        Path(loaded.settings.paths.state) / COUNTERS, map_bytes=loaded.settings.counters.map_mib * MIB
+    )
+    with closing(writer):
+        ready()
+        writer.run(stop)
+    return os.EX_OK
+
+
+def _keep(loaded: Loaded, ready: Callable[[], None]) -> int:
+    async def main() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
+        await keep(
+            Path(loaded.settings.paths.state) / JOURNAL,
+            retention_s=loaded.settings.journal.retention_hours * 3600,
+            max_rows=loaded.settings.journal.max_rows,
+            stop=stop,
+            ready=ready,
+        )
+
+    asyncio.run(main())
+    return os.EX_OK

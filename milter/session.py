@@ -1,0 +1,300 @@
+"""One connection of a mail server, whatever protocol carries it: asks policy at each stage, answers, counts, journals, logs.
+
+    connect → helo → mail → rcpt… → end of message → mail → …
+
+Every call has a deadline and a crash barrier: past either, the mail server gets the configured answer, the log a traceback under the
+message's id, and the message the finding `partial`.  Counting and the journal come after the answer.  Nothing of one message
+is left when the next begins; what belongs to the connection is its client and its HELO.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from oborona.config import Milter
+from oborona.message.shingles import envelope_shingles
+from oborona.milter.gather import Gathered
+from oborona.milter.log import event
+from oborona.milter.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.policy.decide import unfinished
+from oborona.policy.headers import foreign, ours, reason
+from oborona.policy.load import Policy
+from oborona.policy.ports import CounterWriter
+from oborona.policy.scan import Scan, Site, glance, scan, settle
+from oborona.policy.stages import deciding
+from oborona.policy.watch import LivePolicy
+from oborona.recheck.entry import Entry
+from oborona.recheck.ident import Numbers, sign, to_text
+from oborona.types import Action, Client, Envelope, Finding, Stage, Verdict
+
+log = logging.getLogger("oborona.session")
+
+_PLACES: Final = {
+    Stage.CONNECT: (554, "Connection"),
+    Stage.SENDER: (550, "Sender"),
+    Stage.RECIPIENT: (550, "Recipient"),
+}
+_UNJOURNALED_FACTS: Final = frozenset({"known", "text"})  # the text is the mailbox's to keep, not ours
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """What all sessions of a worker work with."""
+
+    site: Site
+    settings: Milter
+    contact: str  # said in refusals; empty = nothing
+    policy: LivePolicy
+    counters: CounterWriter
+    journal: Callable[[Entry], None]
+    numbers: Numbers
+    signing_key: bytes
+    clock: Callable[[], float]  # Unix seconds
+
+
+class Session:
+    """A `Door` over the policy.
+
+    Args:
+        bench: what the worker's sessions share.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._macros: dict[str, str] = {}
+        self._client = Client()
+        self._helo = ""
+        self._sender = ""
+        self._recipients: list[str] = []
+        self._judged_by: Policy | None = None
+        self._stages: frozenset[Stage] = frozenset()
+        self._told: set[Stage] = (
+            set()
+        )  # stages already counted and logged as refused, in this connection or message
+
+    @property
+    def waits(self) -> frozenset[Stage]:
+        """Stages where the policy of this moment can refuse before the content."""
+        return self._deciding(self._bench.policy.current)
+
+    def learn(self, macros: Mapping[str, str]) -> None:
+        """Take macros of the mail server, names without braces."""
+        self._macros.update(macros)
+
+    async def connect(self, client: Client) -> Reply:
+        """Judge the client by its address and name."""
+        self.close()
+        self._client = client
+        return await self._stage(Stage.CONNECT)
+
+    async def helo(self, name: str) -> Reply:
+        """Take the name; it is judged with the sender."""
+        self._helo = name
+        return CONTINUE
+
+    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+        """Begin a message and judge its sender."""
+        self.abort()
+        self._sender = sender
+        return await self._stage(Stage.SENDER)
+
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+        """Judge one recipient; a refused one is not the message's."""
+        self._recipients.append(recipient)
+        reply = await self._stage(Stage.RECIPIENT)
+        if reply.answer is not Answer.CONTINUE:
+            self._recipients.pop()
+        return reply
+
+    async def end_of_message(self, message: Gathered) -> Reply:
+        """Judge the whole message, answer, and then count, journal and log it."""
+        bench, now = self._bench, self._bench.clock()
+        ident = bench.numbers.next(now)
+        envelope, policy = self._envelope(), bench.policy.current
+        started = asyncio.get_running_loop().time()
+        result: Scan | Verdict
+        try:
+            async with asyncio.timeout(bench.settings.deadline_s):
+                result = await scan(message.raw, envelope, bench.site, policy, now=now, size=message.size)
+        except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
+            result = self._unfinished(ident, error, policy)
+        reply = self._answer(result, message, ident, policy)
+        took = asyncio.get_running_loop().time() - started
+        # after the answer: the transport writes the reply before the loop comes to this
+        asyncio.get_running_loop().call_soon(self._settle, result, envelope, message, ident, now, took)
+        self.abort()
+        return reply
+
+    def abort(self) -> None:
+        """Forget the message at hand."""
+        self._sender = ""
+        self._recipients = []
+        self._told &= {Stage.CONNECT}
+        self._macros.pop("i", None)
+
+    def close(self) -> None:
+        """Forget everything: the connection is over."""
+        self.abort()
+        self._told.clear()
+        self._macros.clear()
+        self._client, self._helo = Client(), ""
+
+    def _deciding(self, policy: Policy) -> frozenset[Stage]:
+        if self._judged_by is not policy:
+            self._judged_by, self._stages = policy, deciding(policy)
+        return self._stages
+
+    def _envelope(self) -> Envelope:
+        return Envelope(
+            client=self._client,
+            helo=self._helo,
+            sender=self._sender,
+            recipients=tuple(self._recipients),
+            login=self._macros.get("auth_authen", ""),
+            queue_id=self._macros.get("i", ""),
+        )
+
+    async def _stage(self, stage: Stage) -> Reply:
+        """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
+        bench, policy = self._bench, self._bench.policy.current
+        if stage not in self._deciding(policy):
+            return CONTINUE
+        now, envelope = bench.clock(), self._envelope()
+        ident = bench.numbers.next(now)
+        try:
+            async with asyncio.timeout(bench.settings.command_deadline_s):
+                verdict, faults = await glance(envelope, stage, bench.site, policy, now=now)
+        except Exception as error:  # noqa: BLE001 - the crash barrier
+            self._log_fault(ident, error, stage)
+            return CONTINUE
+        for fault in faults:
+            event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
+        if verdict.action is not Action.REJECT or not policy.verdict.refuse:
+            return CONTINUE
+        if (
+            stage not in self._told
+        ):  # an answer that the mail server repeats, or a client that tries again, is one event
+            self._told.add(stage)
+            if stage is not Stage.RECIPIENT:
+                pieces = envelope_shingles(envelope, bench.site.hasher)
+                settle(pieces, verdict, bench.counters, now=now)
+        self._log(ident, envelope, verdict, stage=stage)
+        code, place = _PLACES[stage]
+        return refuse(code, "5.7.1", self._words(f"{place} refused", ident))
+
+    def _unfinished(self, ident: int, error: Exception, policy: Policy) -> Verdict:
+        self._log_fault(ident, error, Stage.CONTENT)
+        return unfinished(
+            "deadline" if isinstance(error, TimeoutError) else "fault",
+            action=Action(self._bench.settings.on_failure),
+            spam_score=policy.verdict.spam_score,
+        )
+
+    def _answer(self, result: Scan | Verdict, message: Gathered, ident: int, policy: Policy) -> Reply:
+        verdict = result.verdict if isinstance(result, Scan) else result
+        if verdict.action is Action.TEMPFAIL:
+            return refuse(451, "4.7.1", self._words("Try again later", ident))
+        if verdict.action is Action.REJECT and policy.verdict.refuse:
+            return refuse(550, "5.7.1", self._words("Message refused as spam", ident))
+        return Reply(
+            answer=ACCEPT.answer,
+            edits=(
+                *self._removals(message),
+                *(AddHeader(*header) for header in ours(verdict, sign(ident, self._bench.signing_key))),
+            ),
+        )
+
+    def _removals(self, message: Gathered) -> list[RemoveHeader]:
+        """What came in under our names; the last of a name first, so that no removal moves another's place."""
+        seen: dict[str, int] = {}
+        forged = []
+        for raw_name, raw_value in message.headers:
+            name = raw_name.decode("ascii", "replace")
+            low = name.lower()
+            seen[low] = seen.get(low, 0) + 1
+            if foreign(low, raw_value[:2000].decode("ascii", "replace"), self._bench.site.name):
+                forged.append(RemoveHeader(name, seen[low]))
+        return forged[::-1]
+
+    def _words(self, what: str, ident: int) -> str:
+        """Short and generic, with the id under which the log has the detail."""
+        contact = f"; {self._bench.contact}" if self._bench.contact else ""
+        return f"{what}, reference {to_text(ident)}{contact}"
+
+    def _settle(
+        self,
+        result: Scan | Verdict,
+        envelope: Envelope,
+        message: Gathered,
+        ident: int,
+        now: float,
+        took: float,
+    ) -> None:
+        verdict = result.verdict if isinstance(result, Scan) else result
+        scanned = result if isinstance(result, Scan) else None
+        try:
+            if scanned is not None:
+                settle(scanned.pieces, verdict, self._bench.counters, now=now)
+                for fault in scanned.faults:
+                    event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
+            self._bench.journal(_entry(ident, now, envelope, message, verdict, scanned))
+        except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a count, not the mail
+            self._log_fault(ident, error, Stage.CONTENT)
+        self._log(ident, envelope, verdict, stage=Stage.CONTENT, size=message.size, ms=round(took * 1000, 1))
+
+    def _log_fault(self, ident: int, error: Exception, stage: Stage) -> None:
+        log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
+
+    def _log(self, ident: int, envelope: Envelope, verdict: Verdict, *, stage: Stage, **more: object) -> None:
+        event(
+            log,
+            logging.INFO,
+            "verdict",
+            id=to_text(ident),
+            queue=envelope.queue_id,
+            client=envelope.client.ip,
+            helo=envelope.helo,
+            sender=envelope.sender,
+            recipients=len(envelope.recipients),
+            recipient=envelope.recipients[0] if envelope.recipients else "",
+            stage=stage,
+            verdict=verdict.action,
+            score=verdict.score,
+            line=verdict.line,
+            decided_by=verdict.decided_by,
+            reason=reason(verdict),
+            **more,
+        )
+
+
+def _entry(
+    ident: int, now: float, envelope: Envelope, message: Gathered, verdict: Verdict, scanned: Scan | None
+) -> Entry:
+    facts = {} if scanned is None else msgspec.structs.asdict(scanned.facts)
+    return Entry(
+        id=ident,
+        time=now,
+        verdict=verdict.action,
+        score=verdict.score,
+        line=verdict.line,
+        decided_by=verdict.decided_by,
+        queue_id=envelope.queue_id,
+        message_id="" if scanned is None else scanned.message.message_id,
+        client_ip=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=envelope.recipients,
+        login=envelope.login,
+        size=message.size,
+        subject="" if scanned is None else scanned.message.subject,
+        rules=verdict.rules,
+        findings=verdict.findings,
+        facts={name: value for name, value in facts.items() if name not in _UNJOURNALED_FACTS},
+        shingles=() if scanned is None else scanned.pieces.shingles,
+        policy_version="" if scanned is None else scanned.policy.version,
+        partial=scanned is None or scanned.facts.partial,
+    )

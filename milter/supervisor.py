@@ -1,0 +1,327 @@
+"""The parent of all processes of a service: starts them, watches them, stops them.
+
+    open sockets and check everything (the caller) → fork one child per job → READY when all of them serve →
+    wait for a signal, a word of a child, or a time:
+      a child ended        start it again (`restart`), or end the service with its status if that is a final one
+      SIGHUP               its reload signal to each child; one that starts later gets it when it serves
+      SIGTERM, SIGINT      SIGTERM to the children, jobs that `stops_last` when the others are gone; after `grace_s`
+                           each, SIGKILL;  a second one: SIGKILL to all at once
+    run no loop and no thread here: a child is forked from a process that does nothing else
+
+Signals write their number into a socket pair (signal.set_wakeup_fd) and are blocked around fork, so that none is
+taken twice, lost, or written by a child into its parent's pair. SIGUSR1 and SIGUSR2 are ignored.
+Limits: Linux only. The watchdog proves that the supervisor lives, not that each child answers; a child that hangs is
+the mail server's time-out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import math
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from oborona.milter import notify as service_manager
+from oborona.milter.child import READY, Closable, Job, become
+from oborona.milter.log import event
+from oborona.milter.restart import deaths_in_row, how_it_ended, restart_delay_s
+from oborona.milter.wakeup import TAKEN, Wakeup
+
+FINAL: Final = frozenset({os.EX_CONFIG})  # exit statuses after which starting again would end the same way
+HEARD_BYTES: Final = 4096  # kept of what a child says over its life
+
+__all__ = ["FINAL", "Job", "Supervisor"]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Child:
+    job: Job
+    pid: int = 0  # 0 = does not run
+    channel: int = -1  # from it; -1 = closed
+    started: float = 0.0
+    start_at: float = 0.0  # while it does not run
+    deaths: int = 0  # in a row
+    heard: bytes = b""
+    reload: bool = False  # owed to it when it serves
+    told: bool = False  # to stop
+
+    @property
+    def serves(self) -> bool:
+        return self.pid > 0 and self.heard.startswith(READY)
+
+    @property
+    def reason(self) -> str:
+        return self.heard.removeprefix(READY).decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close our end of its channel."""
+        if self.channel >= 0:
+            os.close(self.channel)
+            self.channel = -1
+
+
+class Supervisor:
+    """Runs jobs as child processes until it is told to stop.
+
+    Args:
+        jobs: at least one, started in this order.
+        grace_s: how long children may take to end after SIGTERM.
+        on_ready: called once, when all jobs serve.
+        log: gets every start, end and signal.
+        notify: sends states to the service manager, as `oborona.milter.notify.notify` does.
+        final: exit statuses that end the whole service.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        *,
+        grace_s: float,
+        on_ready: Callable[[], None],
+        log: logging.Logger,
+        notify: Callable[..., None] = service_manager.notify,
+        final: Collection[int] = FINAL,
+    ) -> None:
+        self._children = [_Child(job=job) for job in jobs]
+        self._grace_s = grace_s
+        self._on_ready = on_ready
+        self._log = log
+        self._notify = notify
+        self._final = final
+        self._exit_status = os.EX_OK
+        self._served = False  # all of them did, once
+        self._reloaded = False
+        self._stopping = False
+        self._kill_at = math.inf
+        self._watchdog_s = service_manager.watchdog_interval_s()
+        self._watchdog_at = 0.0
+        self._said = ""
+
+    def run(self) -> int:
+        """Start the jobs and stay until all have ended.
+
+        Returns:
+            0 after SIGTERM or SIGINT, else the final status with which a job ended the service.
+        """
+        self._warn_of_threads()
+        gc.collect()
+        with selectors.DefaultSelector() as self._selector, Wakeup() as self._wakeup:
+            self._selector.register(self._wakeup.reader, selectors.EVENT_READ)
+            while not self._stopping or any(child.pid for child in self._children):
+                self._start_what_is_due()
+                for key, _ in self._selector.select(self._time_to_wait_s()):
+                    if key.data is not None:
+                        self._hear(key.data)
+                self._reap()
+                self._obey(self._wakeup.taken())
+                self._stop_in_order()
+                self._say_how_we_are()
+        return self._exit_status
+
+    # Children start ...
+
+    def _start_what_is_due(self) -> None:
+        now = time.monotonic()
+        for child in self._children:
+            if not self._stopping and not child.pid and child.start_at <= now:
+                self._start(child)
+
+    def _start(self, child: _Child) -> None:
+        child.heard, child.reload, child.started = b"", self._reloaded, time.monotonic()
+        try:
+            self._fork(child)
+        except OSError as error:  # no process, memory or descriptor to be had
+            self._start_again(child, f"was not started: {error.strerror}")
+            return
+        self._selector.register(child.channel, selectors.EVENT_READ, child)
+        event(self._log, logging.INFO, "process started", process=child.job.name, child=child.pid)
+
+    def _fork(self, child: _Child) -> None:
+        gc.freeze()  # what exists by now stays shared: the child's collector does not touch it
+        parent = os.getpid()
+        child.channel, childs_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, TAKEN)
+        try:
+            child.pid = os.fork()
+            if child.pid == 0:
+                become(
+                    child.job,
+                    channel=childs_end,
+                    parent=parent,
+                    unneeded=[
+                        self._selector,
+                        self._wakeup,
+                        *self._children,
+                        *self._sockets_of_others(child.job),
+                    ],
+                    served=self._served,
+                    log=self._log,
+                )
+        except OSError:
+            child.close()
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.close(childs_end)
+
+    def _sockets_of_others(self, job: Job) -> list[Closable]:
+        own = {id(each) for each in job.sockets}
+        return [each for child in self._children for each in child.job.sockets if id(each) not in own]
+
+    def _warn_of_threads(self) -> None:
+        """A thread may hold a lock while we fork; the child then waits for it for ever."""
+        threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+        if threads > 1:
+            event(self._log, logging.WARNING, "supervisor has threads", threads=threads)
+
+    # ... speak, and end.
+
+    def _hear(self, child: _Child) -> None:
+        """Take what a living child says."""
+        served = child.serves
+        self._read(child)
+        if child.serves and not served:
+            event(self._log, logging.INFO, "process serves", process=child.job.name, child=child.pid)
+            if child.reload:
+                self._send(child, child.job.reload_signal)
+
+    def _read(self, child: _Child) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while child.channel >= 0:
+                words = os.read(child.channel, HEARD_BYTES)
+                child.heard = (child.heard + words)[:HEARD_BYTES]
+                if not words:
+                    self._forget_channel(child)
+
+    def _forget_channel(self, child: _Child) -> None:
+        self._selector.unregister(child.channel)
+        child.close()
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)  # -1: as process 1 of a container we inherit orphans
+                if pid == 0:
+                    return
+                for child in self._children:
+                    if child.pid == pid:
+                        self._ended(child, status)
+
+    def _ended(self, child: _Child, status: int) -> None:
+        child.pid = 0
+        self._read(child)
+        if child.channel >= 0:  # a process that it started may still hold the other end
+            self._forget_channel(child)
+        how, exit_status = how_it_ended(status), os.waitstatus_to_exitcode(status)
+        if self._stopping:
+            level = logging.INFO if exit_status in {0, -signal.SIGTERM} else logging.WARNING
+            event(self._log, level, "process ended", process=child.job.name, how=how)
+        elif exit_status in self._final:
+            self._exit_status = exit_status
+            event(
+                self._log,
+                logging.CRITICAL,
+                "service stops",
+                process=child.job.name,
+                how=how,
+                reason=child.reason,
+            )
+            self._stop()
+        else:
+            self._start_again(child, how)
+
+    def _start_again(self, child: _Child, how: str) -> None:
+        now = time.monotonic()
+        lived_s = now - child.started
+        child.deaths = deaths_in_row(child.deaths, lived_s)
+        delay_s = restart_delay_s(child.deaths)
+        child.start_at = now + delay_s
+        about = {"how": how, "reason": child.reason, "lived_s": lived_s, "restart_in_s": delay_s}
+        event(self._log, logging.ERROR, "process ended", process=child.job.name, **about)
+
+    # What we are told, and tell on.
+
+    def _obey(self, numbers: Iterable[int]) -> None:
+        came = [signal.Signals(number) for number in numbers]
+        if signal.SIGHUP in came and not self._stopping:  # once, however many came since we last looked
+            self._reload()
+        for number in came:
+            if number not in {signal.SIGTERM, signal.SIGINT}:
+                continue
+            event(self._log, logging.INFO, "stop at once" if self._stopping else "stop", signal=number.name)
+            if not self._stopping:
+                self._stop()
+                continue
+            self._kill_at = 0.0
+            for child in self._children:  # whatever its turn
+                child.told = True
+
+    def _reload(self) -> None:
+        event(self._log, logging.INFO, "reload")
+        self._notify(*service_manager.reloading())
+        self._reloaded = True
+        for child in self._children:
+            if child.serves:
+                self._send(child, child.job.reload_signal)
+            else:  # it may have read the old files already, and has no handler yet
+                child.reload = True
+        self._notify(service_manager.READY)
+
+    def _stop(self) -> None:
+        self._stopping = True
+        self._notify(service_manager.STOPPING)
+
+    def _stop_in_order(self) -> None:
+        if not self._stopping:
+            return
+        now = time.monotonic()
+        running = [child for child in self._children if child.pid]
+        turn = [child for child in running if not child.job.stops_last] or running
+        for child in turn:
+            if not child.told:
+                child.told = True
+                self._kill_at = now + self._grace_s
+                self._send(child, signal.SIGTERM)
+        if now >= self._kill_at:
+            for child in (child for child in running if child.told):
+                event(self._log, logging.WARNING, "process killed", process=child.job.name, child=child.pid)
+                self._send(child, signal.SIGKILL)
+            self._kill_at = math.inf
+
+    @staticmethod
+    def _send(child: _Child, number: signal.Signals) -> None:
+        os.kill(child.pid, number)  # not reaped yet, so the pid is its own
+
+    def _say_how_we_are(self) -> None:
+        serving = sum(child.serves for child in self._children)
+        status = f"STATUS={serving} of {len(self._children)} processes serve"
+        if not self._served and not self._stopping and serving == len(self._children):
+            self._served = True
+            self._notify(service_manager.READY, status)
+            self._on_ready()
+        elif status != self._said:
+            self._notify(status)
+        self._said = status
+        now = time.monotonic()
+        if self._watchdog_s and now >= self._watchdog_at:
+            self._notify(service_manager.WATCHDOG)
+            self._watchdog_at = now + self._watchdog_s
+
+    def _time_to_wait_s(self) -> float | None:
+        due = (
+            [self._kill_at]
+            if self._stopping
+            else [child.start_at for child in self._children if not child.pid]
+        )
+        if self._watchdog_s:
+            due.append(self._watchdog_at)
+        first = min(due, default=math.inf)
+        return None if first == math.inf else max(0.0, first - time.monotonic())

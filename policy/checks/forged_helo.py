@@ -1,0 +1,48 @@
+"""The client called itself by a name that is ours, by a recipient's domain, or by an address that is not its own."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Final
+
+from oborona.policy.checks.context import Context
+from oborona.policy.text import quoted
+from oborona.types import Finding
+
+SLUG: Final = "forged-helo"
+
+
+def check(context: Context) -> Finding | None:
+    """Return a finding for a HELO that can't be true; clients that logged in or are local may say what they like.
+
+    Source: RFC 5321 section 4.1.4 (the argument is the client's own name or address literal).
+    """
+    envelope = context.envelope
+    helo = envelope.helo.lower().rstrip(".")
+    if not helo or envelope.login or _local(envelope.client.ip):
+        return None
+    if helo == context.site.lower():
+        return Finding(SLUG, "our own name")
+    # a client in the recipient's own domain has that domain in its verified name
+    for recipient in envelope.recipients[:1]:
+        domain = recipient.rpartition("@")[2].lower()
+        if helo == domain and not envelope.client.name.lower().endswith(domain):
+            return Finding(SLUG, "the recipient's domain")
+    literal = helo.strip("[]").removeprefix("ipv6:")
+    if _address(literal) not in (None, _address(envelope.client.ip)):
+        return Finding(SLUG, quoted(helo, 60))
+    return None
+
+
+def _address(text: str) -> str | None:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return None
+
+
+def _local(text: str) -> bool:
+    try:
+        return ip_address(text).is_loopback
+    except ValueError:
+        return True

@@ -1,0 +1,160 @@
+"""The functions that an expression may call: what each takes, and the code it becomes.
+
+`found` is not here: it names a finding and so belongs to the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.loads import Loads, PatternError
+from oborona.policy.expression.schema import Kind
+
+MAX_DECIMALS: Final = 9  # of round(): more are noise in a double
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """A checked piece of an expression."""
+
+    code: str  # Python, safe to paste: an atom or in parentheses
+    kind: Kind
+    index: int  # where it begins in the text
+    literal: str | int | float | bool | tuple[str | int | float, ...] | None = None  # its value, where known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """One function of the language."""
+
+    signature: str
+    doc: str
+    emit: Callable[[Sequence[Typed], Loads], Typed]
+
+
+ARITHMETIC: Final = (Kind.NUMBER, Kind.CONDITION)  # a condition counts as 1 when it holds, else 0
+TEXTS: Final = (Kind.TEXT, Kind.SET)
+
+
+def want(piece: Typed, kinds: Sequence[Kind], what: str) -> None:
+    """Raise unless a piece is of one of these kinds."""
+    if piece.kind not in kinds:
+        raise Fault(f"{what} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index)
+
+
+def _result(code: str, kind: Kind) -> Typed:
+    return Typed(code=code, kind=kind, index=0)
+
+
+def _len(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], TEXTS, "len()")
+    return _result(f"len({pieces[0].code})", Kind.NUMBER)
+
+
+def _least(name: str) -> Callable[[Sequence[Typed], Loads], Typed]:
+    def emit(pieces: Sequence[Typed], _: Loads) -> Typed:
+        for piece in pieces:
+            want(piece, ARITHMETIC, f"{name}()")
+        return _result(f"{name}({', '.join(piece.code for piece in pieces)})", Kind.NUMBER)
+
+    return emit
+
+
+def _abs(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], ARITHMETIC, "abs()")
+    return _result(f"abs({pieces[0].code})", Kind.NUMBER)
+
+
+def _round(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], ARITHMETIC, "round()")
+    digits = pieces[1].literal if len(pieces) > 1 else 0
+    if type(digits) is not int or not 0 <= digits <= MAX_DECIMALS:
+        raise Fault(f"round() takes its decimals as a plain number, 0 to {MAX_DECIMALS}", pieces[1].index)
+    return _result(f"rounded({pieces[0].code}, {digits})", Kind.NUMBER)
+
+
+def _lower(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], (Kind.TEXT,), "lower()")
+    return _result(f"{pieces[0].code}.lower()", Kind.TEXT)
+
+
+def _contains(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], TEXTS, "contains()")
+    want(pieces[1], (Kind.TEXT,), "contains()")
+    return _result(f"contains({pieces[0].code}, {pieces[1].code})", Kind.CONDITION)
+
+
+def _edge(name: str, code: str) -> Callable[[Sequence[Typed], Loads], Typed]:
+    def emit(pieces: Sequence[Typed], _: Loads) -> Typed:
+        want(pieces[0], TEXTS, f"{name}()")
+        second = pieces[1]
+        want(second, (Kind.TEXT, Kind.LIST), f"{name}()")
+        piece = second.code
+        if second.kind is Kind.LIST:
+            given = second.literal if isinstance(second.literal, tuple) else ()
+            if not all(isinstance(text, str) for text in given):
+                raise Fault(f"{name}() takes a list of texts", second.index)
+            piece = repr(given)
+        return _result(f"{code}({pieces[0].code}, {piece})", Kind.CONDITION)
+
+    return emit
+
+
+def _matches(pieces: Sequence[Typed], loads: Loads) -> Typed:
+    want(pieces[0], TEXTS, "matches()")
+    pattern = pieces[1].literal
+    if not isinstance(pattern, str):
+        raise Fault("matches() takes its pattern as a plain text in quotes", pieces[1].index)
+    try:
+        name = loads.pattern(pattern)
+    except PatternError as fault:
+        raise Fault(f"pattern: {fault}", pieces[1].index) from None
+    return _result(f"matches({name}, {pieces[0].code})", Kind.CONDITION)
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
+    {
+        "len": Function(
+            signature="len(text)", doc="Characters of a text, or members of a set.", emit=_len
+        ),
+        "min": Function(signature="min(a, b, ...)", doc="The smallest of two or more numbers.", emit=_least("min")),
+        "max": Function(signature="max(a, b, ...)", doc="The largest of two or more numbers.", emit=_least("max")),
+        "abs": Function(signature="abs(number)", doc="The number without its sign.", emit=_abs),
+        "round": Function(
+            signature="round(number[, decimals])", doc="The number to so many decimals, none by default.", emit=_round
+        ),
+        "lower": Function(signature="lower(text)", doc="The text in lower case.", emit=_lower),
+        "contains": Function(
+            signature="contains(text, piece)", doc="The text, or any of a set, holds the piece.", emit=_contains
+        ),
+        "startswith": Function(
+            signature="startswith(text, start)",
+            doc="The text, or any of a set, starts so; the start may be a list of texts.",
+            emit=_edge("startswith", "starts"),
+        ),
+        "endswith": Function(
+            signature="endswith(text, end)",
+            doc="The text, or any of a set, ends so; the end may be a list of texts.",
+            emit=_edge("endswith", "ends"),
+        ),
+        "matches": Function(
+            signature='matches(text, r"pattern")',
+            doc="The pattern (RE2 syntax) is found in the text, or in any of a set. (?i) before it ignores case.",
+            emit=_matches,
+        ),
+    }
+)  # fmt: skip
+
+
+def arguments(signature: str) -> tuple[int, int]:
+    """Return how few and how many arguments a signature allows."""
+    inside = signature[signature.index("(") + 1 : -1]
+    if inside.endswith("..."):
+        return inside.count(","), 20
+    optional = inside.count("[")
+    most = inside.count(",") + 1
+    return most - optional, most

@@ -1,0 +1,127 @@
+"""Which facts a rule may name: their types, and the stage from which each is known.
+
+A fact's dotted name is read from the facts object as an attribute with underscores (`text.words` is `facts.text_words`).
+Besides plain facts there are two families:
+  count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `Counted`
+  found("finding-name")       whether a check found something; see `Schema.findings`
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from oborona.types import Metric, Stage, Window
+
+FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
+
+KEYWORD_FACT: Final = (
+    "from"  # the one word of Python's grammar that a fact's name may begin with: from.domain
+)
+_FACT_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[._][a-z0-9]+)*")
+WINDOWS: Final = MappingProxyType({window.name.lower(): window for window in Window})
+METRICS: Final = MappingProxyType({metric.name.lower(): metric for metric in Metric})
+DERIVED_METRICS: Final = ("ham", "spam_share")  # methods of the facts object of their own
+
+
+class Kind(StrEnum):
+    """What a piece of an expression yields; the values are the words of error texts."""
+
+    NUMBER = "a number"
+    CONDITION = "a condition (true or false)"
+    TEXT = "a text"
+    SET = "a set of texts"
+    LIST = "a list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing that is known of a message."""
+
+    name: str  # dotted, such as text.words
+    type: FactType
+    stage: Stage  # the first at which it is known
+    doc: str  # one line for the reference
+
+    def __post_init__(self) -> None:
+        if not _FACT_NAME.fullmatch(self.name) or "__" in self.attribute:
+            raise ValueError(f"not a name of a fact: {self.name!r}")
+        first, *others = re.split(r"[.]", self.name)
+        if any(map(keyword.iskeyword, others)) or (keyword.iskeyword(first) and first != KEYWORD_FACT):
+            raise ValueError(f"{self.name!r} holds a word of the language")
+        if self.name in _RESERVED:
+            raise ValueError(f"{self.name!r} has a meaning of its own in expressions")
+        self.kind  # noqa: B018 - a type that is none of ours shall fail here
+
+    @property
+    def attribute(self) -> str:
+        """What the facts object calls it."""
+        return self.name.replace(".", "_")
+
+    @property
+    def kind(self) -> Kind:
+        """What an expression takes it for."""
+        return _KINDS[self.type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A shingle type whose counts rules may ask for, as `count[name]`."""
+
+    name: str
+    number: int  # 1..75, what `facts.count(number, window, metric)` gets
+    stage: Stage
+    doc: str
+
+    def __post_init__(self) -> None:
+        if not (self.name.isidentifier() and self.name.isascii()):
+            raise ValueError(f"not a name of a shingle type: {self.name!r}")
+
+
+_KINDS: Final[Mapping[object, Kind]] = MappingProxyType(
+    {
+        int: Kind.NUMBER,
+        float: Kind.NUMBER,
+        bool: Kind.CONDITION,
+        str: Kind.TEXT,
+        frozenset[str]: Kind.SET,
+    }
+)
+_RESERVED: Final = frozenset({"count", "found", "true", "false"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """All that rules may name.
+
+    The facts object has, for each fact, its attribute; and when counts or findings are named, the methods
+    `count(type, window, metric) -> int`, `ham(type, window) -> int`, `spam_share(type, window) -> float`,
+    `found(name) -> bool`. They may compute lazily; what they raise is reported and kills no other rule.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    counted: tuple[Counted, ...] = ()
+    findings: Mapping[str, Stage] | None = field(default=None)  # None: any name, from the content stage on
+
+    def __post_init__(self) -> None:
+        for what in ({f.attribute: f for f in self.facts}, {f.name: f for f in self.facts}):
+            if len(what) != len(self.facts):
+                raise ValueError("two facts of one name")
+        if len(self.by_type) != len(self.counted):
+            raise ValueError("two shingle types of one name")
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Fact]:
+        """Facts by their dotted name."""
+        return {fact.name: fact for fact in self.facts}
+
+    @cached_property
+    def by_type(self) -> Mapping[str, Counted]:
+        """Shingle types by name."""
+        return {counted.name: counted for counted in self.counted}

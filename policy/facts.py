@@ -1,0 +1,291 @@
+"""What rules may name: every fact once, with its type, the stage from which it is known, and a line for people.
+
+`TABLE` is the schema that expressions are checked against, and what docs/facts.md is written from. A fact `text.words` is the attribute
+`text_words` of `Facts`. Facts not yet known at a stage hold the empty value of their type; rules that name them do not run there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+import msgspec
+
+from oborona.message.findings import NAMES as NAMES_OF_PARSING
+from oborona.message.model import Mailbox, Message
+from oborona.message.normalise import normalise
+from oborona.message.shingles import TYPES, Type
+from oborona.policy.checks import FINDINGS
+from oborona.policy.decide import PARTIAL
+from oborona.policy.expression import Counted, Fact, Schema
+from oborona.policy.expression.schema import FactType
+from oborona.policy.known import Known
+from oborona.types import Envelope, Finding, Metric, Stage, Window
+
+Words = frozenset[str]
+TEXT_LIMIT: Final = 65_536  # characters of text that rules can search: what a reader looks at, and bounded work for every pattern
+
+
+def _fact(name: str, kind: FactType, stage: Stage, doc: str) -> Fact:
+    return Fact(name=name, type=kind, stage=stage, doc=doc)
+
+
+_C, _S, _R, _M = Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT, Stage.CONTENT
+
+TABLE: Final[tuple[Fact, ...]] = (
+    _fact("client.ip", str, _C, "address of the SMTP client"),
+    _fact("client.name", str, _C, "verified rDNS name of the client, empty when it has none"),
+    _fact(
+        "client.local",
+        bool,
+        _C,
+        "the client is a loopback, link-local or private address, or no network client at all",
+    ),
+    _fact("helo", str, _S, "what the client called itself"),
+    _fact("sender", str, _S, "MAIL FROM, empty for a bounce"),
+    _fact("sender.domain", str, _S, "domain of MAIL FROM"),
+    _fact("login", str, _S, "SASL login, empty when the client did not authenticate"),
+    _fact("recipient", str, _R, "the recipient that is being asked about; of a whole message the first"),
+    _fact("recipients", int, _R, "how many recipients were accepted so far"),
+    _fact("message.size", int, _M, "bytes as the mail server sent them"),
+    _fact("message.truncated", bool, _M, "only the head of the message was scanned"),
+    _fact("message.parts", int, _M, "MIME parts, containers included"),
+    _fact("message.depth", int, _M, "deepest nesting of MIME parts and attached messages"),
+    _fact("message.tree", str, _M, "the MIME structure, as in multipart/mixed(text/plain,application/zip)"),
+    _fact("headers", Words, _M, "names of the headers present, lower case"),
+    _fact("subject", str, _M, "decoded and normalised"),
+    _fact("from.address", str, _M, "address in From"),
+    _fact("from.name", str, _M, "display name in From, normalised"),
+    _fact("from.domain", str, _M, "domain in From"),
+    _fact("from.count", int, _M, "mailboxes in From"),
+    _fact("reply_to.address", str, _M, "first address in Reply-To, empty when there is none"),
+    _fact("reply_to.domain", str, _M, "its domain"),
+    _fact("to.count", int, _M, "mailboxes in To and Cc"),
+    _fact("message_id", str, _M, "Message-ID, without <>"),
+    _fact("date.age_hours", float, _M, "hours since Date; 0 when there is no readable Date"),
+    _fact("mailer", str, _M, "X-Mailer or User-Agent, lower case"),
+    _fact(
+        "bulk", bool, _M, "List-Id, List-Unsubscribe or Precedence: bulk or list say that this went to many"
+    ),
+    _fact("text", str, _M, "what a reader sees, normalised; the first 65,536 characters"),
+    _fact("text.words", int, _M, "words a reader sees"),
+    _fact("text.hidden_share", float, _M, "share of the text that the reader can't see, 0 to 1"),
+    _fact("html", bool, _M, "there is an HTML part"),
+    _fact("links", int, _M, "links in text and HTML"),
+    _fact("links.hosts", Words, _M, "host names that links lead to"),
+    _fact("links.domains", Words, _M, "registrable domains that links lead to"),
+    _fact("addresses", Words, _M, "e-mail addresses in the text"),
+    _fact("attachments", int, _M, "attached files, pictures included"),
+    _fact("attachments.extensions", Words, _M, "their extensions, lower case, without the dot"),
+    _fact("attachments.size", int, _M, "bytes of all of them, decoded"),
+    _fact("pictures", int, _M, "pictures, attached or shown inside"),
+    _fact("findings", Words, _M, "names of all findings, see the list below"),
+    _fact("partial", bool, _M, "the counters could not be asked; every count is 0"),
+    _fact("mass.hour", int, _M, "messages of the last hour that share their text with this one, nearly"),
+    _fact("mass.day", int, _M, "the same for the last day"),
+    _fact("mass.fortnight", int, _M, "the same for the last two weeks"),
+    _fact("mass.spam", int, _M, "how many of those of the last day were judged spam"),
+    _fact("mass.complaints", int, _M, "complaints about those of the last day"),
+    _fact("mass.ips", int, _M, "distinct client addresses that sent nearly this text, last day"),
+    _fact("mass.recipients", int, _M, "distinct recipients of nearly this text, last day"),
+)
+
+STAGES: Final = {
+    Type.CLIENT_IP: _C,
+    Type.CLIENT_NETWORK: _C,
+    Type.RDNS: _C,
+    Type.HELO: _S,
+    Type.MAIL_FROM: _S,
+    Type.MAIL_FROM_DOMAIN: _S,
+}
+"""Stage from which a type of shingle is known; all others with the content."""
+
+NAMES: Final = {kind.name.title().replace("_", ""): kind for kind in Type}
+"""How `count[...]` names each type: MAIL_FROM_DOMAIN is count[MailFromDomain]."""
+
+SCHEMA: Final = Schema(
+    facts=TABLE,
+    counted=tuple(
+        Counted(name=name, number=int(kind), stage=STAGES.get(kind, _M), doc=TYPES[kind].meaning)
+        for name, kind in NAMES.items()
+    ),
+    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, PARTIAL), _M),
+)
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts of one message, or of what is known of it at a stage."""
+
+    known: Known
+    client_ip: str = ""
+    client_name: str = ""
+    client_local: bool = False
+    helo: str = ""
+    sender: str = ""
+    sender_domain: str = ""
+    login: str = ""
+    recipient: str = ""
+    recipients: int = 0
+    message_size: int = 0
+    message_truncated: bool = False
+    message_parts: int = 0
+    message_depth: int = 0
+    message_tree: str = ""
+    headers: Words = frozenset()
+    subject: str = ""
+    from_address: str = ""
+    from_name: str = ""
+    from_domain: str = ""
+    from_count: int = 0
+    reply_to_address: str = ""
+    reply_to_domain: str = ""
+    to_count: int = 0
+    message_id: str = ""
+    date_age_hours: float = 0.0
+    mailer: str = ""
+    bulk: bool = False
+    text: str = ""
+    text_words: int = 0
+    text_hidden_share: float = 0.0
+    html: bool = False
+    links: int = 0
+    links_hosts: Words = frozenset()
+    links_domains: Words = frozenset()
+    addresses: Words = frozenset()
+    attachments: int = 0
+    attachments_extensions: Words = frozenset()
+    attachments_size: int = 0
+    pictures: int = 0
+    findings: Words = frozenset()
+    partial: bool = False
+    mass_hour: int = 0
+    mass_day: int = 0
+    mass_fortnight: int = 0
+    mass_spam: int = 0
+    mass_complaints: int = 0
+    mass_ips: int = 0
+    mass_recipients: int = 0
+
+    def count(self, kind: int, window: int, metric: int) -> int:
+        """Return one count of one type of piece; see `Known.count`."""
+        return self.known.count(kind, window, metric)
+
+    def ham(self, kind: int, window: int) -> int:
+        """Return how many were seen and were not spam."""
+        return self.known.ham(kind, window)
+
+    def spam_share(self, kind: int, window: int) -> float:
+        """Return the expected share of spam, 0.5 for no history."""
+        return self.known.spam_share(kind, window)
+
+    def found(self, name: str) -> bool:
+        """Tell whether there is a finding of this name."""
+        return name in self.findings
+
+
+def early_facts(envelope: Envelope, known: Known) -> Facts:
+    """Return what is known before the content: client, sender, and the last recipient given."""
+    return Facts(known=known, **_envelope(envelope, envelope.recipients[-1:]))
+
+
+def facts_of(
+    message: Message,
+    envelope: Envelope,
+    findings: Iterable[Finding],
+    known: Known,
+    *,
+    now: float,
+    size: int,
+    partial: bool,
+) -> Facts:
+    """Return all facts of a message.
+
+    Args:
+        message: parsed.
+        envelope: its envelope.
+        findings: of parsing and of the checks.
+        known: its counts.
+        now: Unix seconds.
+        size: bytes of the whole message, scanned or not.
+        partial: the counts could not be read.
+    """
+    reply_to = message.reply_to[0] if message.reply_to else _NOBODY
+    sender = message.from_ or _NOBODY
+    texts = Type.WORDS if known.has(Type.WORDS) else Type.TEMPLATE
+    return Facts(
+        known=known,
+        **_envelope(envelope, envelope.recipients[:1]),
+        message_size=size,
+        message_truncated=message.truncated,
+        message_parts=len(message.parts),
+        message_depth=message.depth,
+        message_tree=message.mime_tree,
+        headers=frozenset(header.name for header in message.headers),
+        subject=normalise(message.subject),
+        from_address=sender.address,
+        from_name=normalise(sender.name),
+        from_domain=sender.domain,
+        from_count=message.from_count,
+        reply_to_address=reply_to.address,
+        reply_to_domain=reply_to.domain,
+        to_count=len(message.recipients),
+        message_id=message.message_id,
+        date_age_hours=(now - message.date) / 3600 if message.date is not None else 0.0,
+        mailer=(message.get("x-mailer") or message.get("user-agent") or "").lower()[:200],
+        bulk=_to_many(message),
+        text=normalise(message.text[:TEXT_LIMIT]),
+        text_words=message.words,
+        text_hidden_share=message.hidden_share,
+        html=any(part.content_type == "text/html" for part in message.parts),
+        links=len(message.links),
+        links_hosts=frozenset(link.host for link in message.links),
+        links_domains=frozenset(link.domain for link in message.links if link.domain),
+        addresses=frozenset(message.addresses),
+        attachments=len(message.attachments),
+        attachments_extensions=frozenset(file.extension for file in message.attachments if file.extension),
+        attachments_size=sum(file.size for file in message.attachments),
+        pictures=sum(file.picture for file in message.attachments),
+        findings=frozenset(finding.name for finding in findings),
+        partial=partial,
+        mass_hour=known.count(texts, Window.HOUR, Metric.SEEN),
+        mass_day=known.count(texts, Window.DAY, Metric.SEEN),
+        mass_fortnight=known.count(texts, Window.FORTNIGHT, Metric.SEEN),
+        mass_spam=known.count(texts, Window.DAY, Metric.SPAM),
+        mass_complaints=known.count(texts, Window.DAY, Metric.COMPLAINTS),
+        mass_ips=known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN),
+        mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
+    )
+
+
+# Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
+_PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
+_NOBODY: Final = Mailbox(name="", address="", domain="")
+
+
+def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, str | int | bool]:
+    return {
+        "client_ip": envelope.client.ip,
+        "client_name": envelope.client.name,
+        "client_local": _local(envelope.client.ip),
+        "helo": envelope.helo,
+        "sender": envelope.sender,
+        "sender_domain": envelope.sender.rpartition("@")[2].lower(),
+        "login": envelope.login,
+        "recipient": "".join(recipient),
+        "recipients": len(envelope.recipients),
+    }
+
+
+def _local(text: str) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return True
+    return address.is_loopback or address.is_link_local or any(address in network for network in _PRIVATE)
+
+
+def _to_many(message: Message) -> bool:
+    if message.get("list-id") is not None or message.get("list-unsubscribe") is not None:
+        return True
+    return (message.get("precedence") or "").strip().lower() in ("bulk", "list", "junk")

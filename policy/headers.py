@@ -1,0 +1,104 @@
+"""The headers that we write, and those that came in under our names and must go.
+
+Source: RFC 8601 section 5 (removing forged Authentication-Results); the X-Mras family is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from email.header import Header
+from typing import Final
+
+from oborona.types import Action, Verdict
+
+FAMILY: Final = "x-mras"
+FLAG: Final = "x-spam-flag"
+FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
+
+_COMMENT: Final = re.compile(r"\([^()]*\)")
+_MRAS: Final = {
+    Action.ACCEPT: "Ok",
+    Action.SPAM: "Probable",
+    Action.REJECT: "Spam",
+    Action.TEMPFAIL: "Probable",
+}
+
+
+def foreign(name: str, value: str, site: str) -> bool:
+    """Tell whether a header that came in bears a name or an identity that is ours alone.
+
+    Args:
+        name: lower case.
+        value: as sent; folding and comments do not matter.
+        site: our authserv-id.
+    """
+    if name.startswith(FAMILY):
+        return name == FAMILY or name[len(FAMILY)] == "-"
+    if name == FLAG:
+        return True
+    if name != "authentication-results":
+        return False
+    bare = value[:1000]
+    while (shorter := _COMMENT.sub(" ", bare)) != bare:
+        bare = shorter
+    words = bare.partition(";")[0].replace('"', " ").split()
+    return words[:1] != [] and words[0].lower() == site.lower()
+
+
+def reason(verdict: Verdict) -> str:
+    """Return why, in one line: each rule's part, heaviest first; findings where no rule fired say so too."""
+    parts = [
+        f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
+        for hit in verdict.rules
+    ]
+    if not parts:
+        parts = [f"{verdict.decided_by}(no rule fired)"]
+    elif verdict.decided_by not in {hit.name for hit in verdict.rules}:
+        parts.insert(0, verdict.decided_by)
+    return " ".join(parts)
+
+
+def ours(verdict: Verdict, ident: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a message that passes, in the order they are written.
+
+    Args:
+        verdict: accept, spam, or reject where refusing is switched off.
+        ident: the signed journal id.
+
+    Returns:
+        Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998 octets.
+    """
+    headers = [
+        ("X-Mras", _MRAS[verdict.action]),
+        ("X-Mras-Score", f"{verdict.score:.1f} / {verdict.line:g}"),
+        ("X-Mras-Reason", fold(reason(verdict), len("X-Mras-Reason: "))),
+        ("X-Mras-Id", ident),
+    ]
+    if verdict.action is not Action.ACCEPT:
+        headers.append(("X-Spam-Flag", "YES"))
+    return tuple(headers)
+
+
+def fold(text: str, used: int) -> str:
+    """Return a header value in lines that end at spaces; what is not ASCII is written by RFC 2047.
+
+    Args:
+        text: one line without control characters.
+        used: columns that the header's name takes of the first line.
+    """
+    if not text.isascii():
+        return Header(text, "utf-8", maxlinelen=FOLD, header_name="x" * used, continuation_ws="\t").encode(
+            linesep="\n"
+        )
+    lines, room = [""], FOLD - used
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
+            lines.append(word)
+            room = FOLD - 1
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+        while (
+            len(lines[-1]) > 900
+        ):  # a word without spaces is cut before the 998 octets of RFC 5322 section 2.1.1
+            lines[-1:] = [lines[-1][:900], lines[-1][900:]]
+    return "\n\t".join(lines)

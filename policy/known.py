@@ -1,0 +1,73 @@
+"""What the counters remember of one message's pieces, in the order that rules ask for it.
+
+A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
+
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach.
+Near-duplicates share most values and other texts hardly any, so a quarter is more than a footer or a quoted line brings along, and less
+than a campaign leaves when it changes every fourth word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from oborona.message.shingles import Type
+from oborona.policy.ports import Totals
+from oborona.reputation.share import spam_share
+from oborona.types import Metric, Pieces, Shingle, Window
+
+SHARED: Final = 4  # one value in this many must be shared for texts to count as near-duplicates
+FINGERPRINTS: Final = frozenset({Type.WORDS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
+
+_NOTHING: Final = [[0] * len(Metric) for _ in Window]
+
+
+def asked(pieces: Pieces) -> tuple[Shingle, ...]:
+    """Return the shingles to read for a message: its own, and what its unique pairs count."""
+    return pieces.shingles + tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
+
+
+class Known:
+    """Counts of one message's pieces, by type.
+
+    Args:
+        shingles: as they were asked for.
+        totals: the store's answer, in the same order.
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, shingles: Sequence[Shingle] = (), totals: Totals = ()) -> None:  # type: ignore[assignment]
+        self._rows: dict[int, Totals] = {}
+        for shingle, rows in zip(shingles, totals, strict=True):
+            self._rows.setdefault(shingle.type, []).append(rows)
+
+    def has(self, kind: int) -> bool:
+        """Tell whether the message has a piece of this type."""
+        return kind in self._rows
+
+    def count(self, kind: int, window: int, metric: int) -> int:
+        """Return one count of one type of piece; 0 for a type that the message has not."""
+        rows = self._rows.get(kind)
+        if rows is None:
+            return 0
+        if kind in FINGERPRINTS:
+            return sorted((row[window][metric] for row in rows), reverse=True)[(len(rows) - 1) // SHARED]
+        return _worst(rows)[window][metric]
+
+    def ham(self, kind: int, window: int) -> int:
+        """Return how many were seen and were not spam."""
+        return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
+
+    def spam_share(self, kind: int, window: int) -> float:
+        """Return the expected share of spam, 0.5 for no history."""
+        return spam_share(self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM))
+
+
+def _worst(rows: Totals) -> list[list[int]]:
+    if len(rows) == 1:
+        return rows[0]
+    return max(
+        rows, key=lambda row: (row[Window.DAY][Metric.SPAM], row[Window.DAY][Metric.SEEN]), default=_NOTHING
+    )

@@ -1,0 +1,99 @@
+"""A folder of policy files to a policy, as one whole or not at all.
+
+All `*.toml` files of the folder are read in the order of their names; names that begin with a dot are editors' own.
+A file that is empty, or whose last line does not end, is taken for half-written: `score = 10` may be the beginning of
+`score = 100`. So are a folder that is missing or holds no policy file: an empty policy would let everything through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona.errors import PolicyError
+from oborona.policy.expression import CompiledRules, Schema, compile_rules
+from oborona.policy.rules import Rule, VerdictLines, merge
+from oborona.toml import Document, read
+
+MAX_FILES: Final = 200  # more are not written by people
+VERSION_LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What an admin has decided, ready for use."""
+
+    verdict: VerdictLines
+    rules: tuple[Rule, ...]  # those switched off included
+    compiled: CompiledRules
+    version: str  # hash of names and contents: the same everywhere for the same files
+    origins: Mapping[
+        str, str
+    ]  # "verdict.spam_score", "rule.NAME.score" -> "file:line"; what is not here is a default
+    files: tuple[str, ...] = ()
+
+
+def policy_files(directory: Path) -> list[Path]:
+    """Return the policy files of a folder in their order.
+
+    Raises:
+        PolicyError: the folder cannot be read.
+    """
+    try:
+        names = sorted(path for path in directory.iterdir() if path.suffix == ".toml" and path.name[0] != ".")
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or fault
+        raise PolicyError(f"the policy folder cannot be read: {why}", file=str(directory)) from fault
+    return names
+
+
+def load_policy(directory: Path, schema: Schema) -> Policy:
+    """Return the policy that a folder holds.
+
+    Args:
+        directory: read now, each file once.
+        schema: the facts that rules may name.
+
+    Raises:
+        PolicyError: anything wrong with any file; nothing else.
+    """
+    files = policy_files(directory)
+    if not files:
+        raise PolicyError("the policy folder holds no *.toml file", file=str(directory))
+    if len(files) > MAX_FILES:
+        raise PolicyError(
+            f"the policy folder holds {len(files)} files; at most {MAX_FILES}", file=str(directory)
+        )
+    documents: list[Document] = []
+    digest = hashlib.sha256()
+    for path in files:
+        document, raw = _read(path)
+        documents.append(document)
+        digest.update(
+            f"{len(path.name)}:{len(raw)}:".encode() + path.name.encode("utf-8", "surrogateescape") + raw
+        )
+    merged = merge(documents)
+    return Policy(
+        verdict=merged.verdict,
+        rules=merged.rules,
+        compiled=compile_rules(merged.rules, schema),
+        version=digest.hexdigest()[:VERSION_LENGTH],
+        origins=merged.origins,
+        files=tuple(str(path) for path in files),
+    )
+
+
+def _read(path: Path) -> tuple[Document, bytes]:
+    document, raw = read(path, PolicyError)
+    if not raw.strip():
+        raise PolicyError(
+            "is empty: half-written? A file may be switched off by a comment", file=str(path), line=1
+        )
+    if not raw.endswith(b"\n"):
+        raise PolicyError(
+            "its last line does not end: half-written?", file=str(path), line=raw.count(b"\n") + 1
+        )
+    return document, raw

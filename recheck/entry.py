@@ -1,0 +1,43 @@
+"""What the journal keeps of one message: the verdict, and the evidence to repeat it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.types import Action, Finding, RuleHit, Shingle
+
+TEXT_LENGTH: Final = 998  # characters kept of a peer's text: the longest line of RFC 5322 section 2.1.1
+SUBJECT_LENGTH: Final = 200  # characters: enough to know a message by
+FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, most of them numbers
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One message that was judged.
+
+    Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts them to
+    `TEXT_LENGTH`, the subject to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose their texts and lists.
+    """
+
+    id: int  # `ident.Numbers.next`: 63 bits, in order of time
+    time: float  # Unix seconds, when the verdict fell
+    verdict: Action
+    score: float
+    line: float  # the score it was held to
+    decided_by: str
+    queue_id: str = ""  # the mail server's; empty = unknown
+    message_id: str = ""  # as the header has it, with <>; empty = none
+    client_ip: str = ""
+    helo: str = ""
+    sender: str = ""  # empty = bounce
+    recipients: tuple[str, ...] = ()
+    login: str = ""
+    size: int = 0  # bytes, headers included
+    subject: str = ""  # decoded
+    rules: tuple[RuleHit, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    facts: dict[str, object] = {}  # by name: numbers, bools, texts, lists of them; sets come back as lists
+    shingles: tuple[Shingle, ...] = ()
+    policy_version: str = ""
+    partial: bool = False  # judged without something that should have been known

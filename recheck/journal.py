@@ -1,0 +1,311 @@
+"""The journal: the record of every verdict, with the evidence to repeat it.
+
+`append` packs an entry and returns; one task writes what waits, a batch in each transaction, after the answer to
+the mail server was given. Any number of processes write one file: each transaction takes SQLite's write lock at its
+start (BEGIN IMMEDIATE) and holds it for milliseconds.
+
+When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory, `WAITING_BYTES` of
+them in each process; above that the oldest are dropped, counted in `lost` and logged as an error, once and then each
+minute. Writing is tried again, every ten seconds at most, and goes on by itself.
+
+What can be lost: what waited less than `batch_s` when the process is killed; what SQLite had not yet synced when the
+machine loses power (the file stays whole); what was dropped as above. Nothing else.
+
+From a shingle to the messages that carry it: a table (hash, id) WITHOUT ROWID costs some 30 random B-tree inserts
+a message and 600 bytes; ten million messages are 6 GB that purging must pick out leaf by leaf. Since only the last
+day or so is asked for, one such file for each hour (ATTACHed, deleted whole) keeps its inserts in the page cache and
+its purge free. `evidence` has the shingles to build it from, and ids in order of time say which file to ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+
+import aiosqlite
+
+from oborona.errors import StoreError
+from oborona.recheck import ident, purging, rows, schema
+from oborona.recheck.entry import Entry
+from oborona.recheck.reading import Reader, on_its_thread
+from oborona.recheck.trouble import Trouble
+
+BATCH_S: Final = 0.5  # bounds what kill -9 loses; at 100 messages a second a batch of 50
+BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
+WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
+RETRY_S: Final = 10.0  # between attempts on a file that refuses, at most
+REMIND_S: Final = 60.0  # between two log lines about the same trouble
+SLACK: Final = (
+    0.25  # free pages are given back to the disk above this share of the file; below they are reused
+)
+VACUUM_PAGES: Final = 256  # given back in one step: 2 MB, milliseconds
+
+_log = logging.getLogger("oborona.journal")
+
+_INSERT_VERDICT: Final = (
+    f"INSERT INTO verdict ({rows.VERDICT_COLUMNS}) VALUES ({', '.join('?' * len(rows.VERDICT_COLUMNS.split(',')))})"  # noqa: S608
+    " ON CONFLICT (id) DO NOTHING"  # a batch whose COMMIT failed after all was written is simply written again
+)
+_INSERT_EVIDENCE: Final = (
+    f"INSERT INTO evidence ({rows.EVIDENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
+)
+_INSERT_NAMES: Final = (
+    "INSERT INTO names (id, names, newest) VALUES (?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET newest = max(newest, excluded.newest)"
+)
+
+# What SQLite says of a row that it can never take, unlike trouble with the file.
+_UNFIT: Final = (
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
+
+
+class Journal(Reader):
+    """The journal of one process that writes it.
+
+    Use `await Journal.open(path)` in the process and loop that will use it (after a fork), once `schema.prepare`
+    was called. Close it, or use it as a context manager: only then is everything written.
+    """
+
+    def __init__(
+        self, path: Path, db: aiosqlite.Connection, *, batch_s: float, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(path, db)
+        self.lost = 0  # entries dropped since the start
+        self.written = 0  # entries committed since the start
+        self._batch_s = batch_s
+        self._clock = clock
+        self._waiting: deque[rows.Row] = deque()
+        self._waiting_bytes = 0
+        self._unfit: Exception | None = None  # the last entry that could not be packed or stored
+        self._wake = asyncio.Event()  # there is something to do
+        self._hurry = asyncio.Event()  # at once
+        self._flushes: list[asyncio.Future[None]] = []
+        self._closing = False
+        self._transaction = asyncio.Lock()  # one connection, one transaction at a time
+        self._trouble = Trouble(path)
+        self._task = asyncio.create_task(self._run(), name="journal")
+
+    @classmethod
+    async def open(
+        cls, path: Path, *, batch_s: float = BATCH_S, clock: Callable[[], float] = time.monotonic
+    ) -> Self:
+        """Open the journal for writing; makes the file when there is none.
+
+        Args:
+            path: the file; its folder exists.
+            batch_s: seconds that an entry waits for others.
+            clock: seconds that never go back, to say how long trouble has lasted.
+
+        Raises:
+            StoreVersion: written by a newer Oborona.
+            StoreError: not ours, damaged, or cannot be written.
+        """
+        db = await on_its_thread(await asyncio.to_thread(schema.open_writer, path))
+        return cls(path, db, batch_s=batch_s, clock=clock)
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are not yet on disk."""
+        return len(self._waiting)
+
+    def append(self, entry: Entry) -> None:
+        """Take an entry, to be written within `batch_s`; never waits, and never raises for what a peer sent.
+
+        Call it on the loop that opened the journal.
+
+        Raises:
+            RuntimeError: the journal is closed.
+        """
+        if self._closing:
+            raise RuntimeError("the journal is closed")
+        try:
+            row = rows.pack(entry)
+        except Exception as error:  # noqa: BLE001 - our own bug must not stop mail; logged by the task
+            self._drop_unfit(error)
+            return
+        self._waiting.append(row)
+        self._waiting_bytes += row.bytes
+        self._drop_excess()
+        self._wake.set()
+        if len(self._waiting) == BATCH_ROWS and not self._trouble.pause:
+            self._hurry.set()
+
+    async def flush(self) -> None:
+        """Write everything that was appended before this call.
+
+        Raises:
+            StoreError: it could not be written; it waits on.
+        """
+        if self._closing:
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flushes.append(done)
+        self._hurry.set()
+        self._wake.set()
+        await done
+
+    async def close(self) -> None:
+        """Write everything and let the file go; what can't be written now is lost, counted and logged."""
+        if not self._closing:
+            self._closing = True
+            self._hurry.set()
+            self._wake.set()
+            await asyncio.wait({self._task})
+        await super().close()
+
+    async def purge(
+        self,
+        now: float,
+        *,
+        retention_s: float,
+        max_rows: int,
+        limit: int = 1000,
+        evidence_s: float | None = None,
+    ) -> int:
+        """Take one small step of purging: the oldest entries go first.
+
+        Call it again, with pauses, until it returns 0.
+
+        Args:
+            now: Unix time in seconds.
+            retention_s: entries older than this go.
+            max_rows: entries above this number go, whatever their age.
+            limit: entries in one step, at least 1; each thousand holds other writers up for about 10 ms.
+            evidence_s: facts, findings and shingles older than this go, the verdict stays; None = with the entry.
+
+        Returns:
+            Entries (or their evidence) that went.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        cutoff = ident.first_at(now - retention_s)
+        evidence_cutoff = cutoff if evidence_s is None else ident.first_at(now - evidence_s)
+        try:
+            async with self._transaction:
+                try:
+                    await self._db.execute("BEGIN IMMEDIATE")
+                    gone = await purging.delete_oldest(
+                        self._db,
+                        cutoff=cutoff,
+                        evidence_cutoff=evidence_cutoff,
+                        max_rows=max_rows,
+                        limit=limit,
+                    )
+                    await self._db.execute("COMMIT")
+                except BaseException:
+                    await self._db.rollback()
+                    raise
+                await purging.shrink(self._db)
+        except sqlite3.Error as error:
+            raise schema.explained(error, self.path) from error
+        return gone
+
+    async def _run(self) -> None:
+        """Write what waits, until the journal is closed."""
+        while True:
+            await self._wake.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._trouble.pause or self._batch_s):
+                    await self._hurry.wait()
+            self._wake.clear()
+            self._hurry.clear()
+            flushes, self._flushes = self._flushes, []
+            failure = await self._write_waiting()
+            for done in flushes:
+                if done.done():
+                    continue  # its caller gave up
+                if failure is None:
+                    done.set_result(None)
+                else:
+                    done.set_exception(failure)
+            if self._closing:
+                break
+            if self._waiting:
+                self._wake.set()
+        self.lost += len(self._waiting)
+        self._waiting.clear()
+        self._trouble.over(lost=self.lost)
+
+    async def _write_waiting(self) -> StoreError | None:
+        """Return what stopped it; the entries then wait on."""
+        failure: StoreError | None = None
+        while self._waiting and failure is None:
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
+            try:
+                await self._write(batch)
+            except sqlite3.Error as error:
+                failure = schema.explained(error, self.path)
+            except Exception as error:  # noqa: BLE001 - the barrier of this task: without it nothing is journaled
+                _log.exception("journal: a fault of ours; the entries wait")
+                failure = StoreError(f"{self.path}: {error}")
+            else:
+                self._waiting_bytes -= sum(row.bytes for row in batch)
+                continue
+            self._waiting.extendleft(reversed(batch))
+            self._drop_excess()
+        if self._unfit is not None:
+            _log.error("journal: an entry that cannot be stored was dropped", exc_info=self._unfit)
+            self._unfit = None
+        if failure is None:
+            self._trouble.succeeded(lost=self.lost, now=self._clock())
+        else:
+            self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
+        return failure
+
+    async def _write(self, batch: list[rows.Row]) -> None:
+        """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written."""
+        names = {row.shape: row for row in batch if row.shape is not None}  # the last of each: ids grow
+        try:
+            async with self._transaction:
+                try:
+                    await self._db.execute("BEGIN IMMEDIATE")
+                    cursor = await self._db.executemany(_INSERT_VERDICT, [row.verdict for row in batch])
+                    added = cursor.rowcount
+                    await self._db.executemany(_INSERT_EVIDENCE, [row.evidence for row in batch])
+                    await self._db.executemany(
+                        _INSERT_NAMES,
+                        [
+                            (shape, rows.names_json(row.names), row.evidence[0])
+                            for shape, row in names.items()
+                        ],
+                    )
+                    await self._db.execute("UPDATE tally SET rows = rows + ?", (added,))
+                    await self._db.execute("COMMIT")
+                except BaseException:
+                    await self._db.rollback()
+                    raise
+        except _UNFIT as error:
+            if len(batch) == 1:
+                self._drop_unfit(error)
+                return
+            for row in batch:
+                await self._write([row])
+            return
+        self.written += added
+        if added < len(batch):
+            _log.warning("journal: %d entries were there already, or share an id", len(batch) - added)
+
+    def _drop_excess(self) -> None:
+        while self._waiting_bytes > WAITING_BYTES and self._waiting:
+            self._waiting_bytes -= self._waiting.popleft().bytes
+            self.lost += 1
+
+    def _drop_unfit(self, error: Exception) -> None:
+        self.lost += 1
+        self._unfit = error
+        self._wake.set()

@@ -1,0 +1,64 @@
+"""The keeper: what must be done on a clock and by one process alone.
+
+Today: the journal is kept within its age and its number of entries, in steps of milliseconds with pauses between, so that
+workers never wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreError
+from oborona.recheck.journal import Journal
+
+STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
+STEP_PAUSE_S: Final = 0.05  # between steps while there is something to do
+ROUND_S: Final = 30.0  # between looks when there is nothing
+
+log = logging.getLogger("oborona.keeper")
+
+
+async def keep(
+    path: Path,
+    *,
+    retention_s: float,
+    max_rows: int,
+    stop: asyncio.Event,
+    ready: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.time,
+    round_s: float = ROUND_S,
+) -> None:
+    """Purge the journal until told to stop.
+
+    Args:
+        path: the journal.
+        retention_s: seconds that an entry is kept.
+        max_rows: entries kept at most, the newest.
+        stop: set to end it, within a step.
+        ready: called once the journal is open.
+        clock: Unix seconds.
+        round_s: seconds between looks.
+
+    Raises:
+        StoreError: the journal can't be opened; trouble later is logged, and tried again.
+    """
+    async with await Journal.open(path) as journal:
+        ready()
+        while not stop.is_set():
+            try:
+                gone = await journal.purge(
+                    clock(), retention_s=retention_s, max_rows=max_rows, limit=STEP_ROWS
+                )
+            except StoreError as error:
+                log.error("purge %s", error)
+                gone = 0
+            try:
+                async with asyncio.timeout(STEP_PAUSE_S if gone else round_s):
+                    await stop.wait()
+            except TimeoutError:
+                continue

@@ -1,0 +1,74 @@
+"""One small step of purging the journal: the oldest go first, by age or by number.
+
+Steps are small so that the workers, who need the write lock for each batch, wait milliseconds. Pages that were
+freed are used again by the next entries; only when a large part of the file is free is it made smaller, a few pages
+a step. Ids are in order of time, so age is a range of ids; entries that a wrong clock dated into the future stay
+until then, or until the number limit takes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import aiosqlite
+
+SLACK: Final = 0.25  # share of free pages above which the file is made smaller
+VACUUM_PAGES: Final = 256  # given back in one step: 2 MB, milliseconds
+
+
+async def delete_oldest(
+    db: aiosqlite.Connection, *, cutoff: int, evidence_cutoff: int, max_rows: int, limit: int
+) -> int:
+    """Delete one step's worth, inside the caller's transaction.
+
+    Args:
+        db: a connection that writes.
+        cutoff: entries with lower ids are too old.
+        evidence_cutoff: evidence with lower ids is too old.
+        max_rows: entries that may stay.
+        limit: how many go at most.
+
+    Returns:
+        How many entries, and evidence alone, went.
+    """
+    gone = await _entries(db, cutoff, max_rows, limit)
+    if gone < limit:
+        gone += await _evidence(db, evidence_cutoff, limit - gone)
+    # `newest` is the highest id that used a list, so no evidence left can need one below the lowest id left.
+    await db.execute(
+        "DELETE FROM names WHERE newest < ifnull((SELECT min(id) FROM evidence), 9223372036854775807)"
+    )
+    return gone
+
+
+async def shrink(db: aiosqlite.Connection) -> None:
+    """Give a few free pages back to the disk when much of the file is free; outside of a transaction."""
+    ((pages,),) = await _fetch(db, "PRAGMA page_count")
+    ((free,),) = await _fetch(db, "PRAGMA freelist_count")
+    if free > max(VACUUM_PAGES, pages * SLACK):
+        # By executescript, which steps to the end: execute stops at the first page, since there is no column.
+        await db.executescript(f"PRAGMA incremental_vacuum({VACUUM_PAGES})")
+
+
+async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: int) -> int:
+    ((total,),) = await _fetch(db, "SELECT rows FROM tally")
+    oldest = [one for (one,) in await _fetch(db, "SELECT id FROM verdict ORDER BY id LIMIT ?", limit)]
+    going: int = max(sum(one < cutoff for one in oldest), min(total - max_rows, len(oldest)))
+    if going <= 0:
+        return 0
+    last = oldest[going - 1]
+    await db.execute("DELETE FROM verdict WHERE id <= ?", (last,))
+    await db.execute("DELETE FROM evidence WHERE id <= ?", (last,))
+    await db.execute("UPDATE tally SET rows = rows - ?", (going,))
+    return going
+
+
+async def _evidence(db: aiosqlite.Connection, cutoff: int, limit: int) -> int:
+    going = await _fetch(db, "SELECT id FROM evidence WHERE id < ? ORDER BY id LIMIT ?", cutoff, limit)
+    if going:
+        await db.execute("DELETE FROM evidence WHERE id <= ?", going[-1])
+    return len(going)
+
+
+async def _fetch(db: aiosqlite.Connection, sql: str, *values: int) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await db.execute_fetchall(sql, values)]

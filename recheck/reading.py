@@ -1,0 +1,133 @@
+"""Looking into the journal: by id, by the mail server's queue id, by Message-ID, the latest.
+
+`Reader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal` is a reader too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, Self
+
+import aiosqlite
+
+from oborona.recheck import rows, schema
+from oborona.recheck.entry import Entry
+
+FOUND: Final = (
+    100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
+)
+
+_ENTRIES: Final = (
+    "SELECT "  # noqa: S608 - names of ours
+    + ", ".join(f"v.{name.strip()}" for name in rows.VERDICT_COLUMNS.split(","))
+    + ", "
+    + ", ".join(f"e.{name.strip()}" for name in rows.EVIDENCE_COLUMNS.split(","))
+    + ", n.names FROM verdict v LEFT JOIN evidence e ON e.id = v.id LEFT JOIN names n ON n.id = e.shape"
+)
+_VERDICT_WIDTH: Final = len(rows.VERDICT_COLUMNS.split(","))
+
+
+async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
+    """Return an open connection as aiosqlite drives it.
+
+    It is opened before, because aiosqlite's thread outlives an open that fails, and then meets a closed loop.
+    """
+    return await aiosqlite.Connection(lambda: db, iter_chunk_size=64)
+
+
+class Reader:
+    """The journal, read-only.
+
+    Use `await Reader.open(path)`; close it, or use it as a context manager.
+    """
+
+    def __init__(self, path: Path, db: aiosqlite.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open the journal at a path.
+
+        Raises:
+            StoreError: there is none, or it cannot be read; the text says why.
+        """
+        return cls(path, await on_its_thread(await asyncio.to_thread(schema.open_reader, path)))
+
+    async def close(self) -> None:
+        """Let the file go."""
+        await self._db.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self.close()
+
+    async def get(self, ident: int) -> Entry | None:
+        """Return one entry; None when there is none, or it was purged.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._entries(f"{_ENTRIES} WHERE v.id = ?", (ident,))
+        return found[0] if found else None
+
+    async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
+        """Return the ids of at most `FOUND` entries, newest first.
+
+        Args:
+            queue_id: the mail server's; empty = any.
+            message_id: as the header has it, with its <>; empty = any. Both: entries that match both.
+
+        Raises:
+            StoreError: the file cannot be read.
+            ValueError: neither was given.
+        """
+        conditions: list[str] = []
+        values: list[object] = []
+        if queue_id:
+            conditions.append("queue_id = ?")
+            values.append(rows.stored(queue_id))
+        if message_id:
+            conditions.append("message_key = ? AND message_id = ?")
+            values += rows.message_key(message_id), rows.stored(message_id)
+        if not conditions:
+            raise ValueError("what to find: a queue id or a Message-ID")
+        sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608
+        return [ident for (ident,) in await self._fetch(sql, values)]
+
+    async def recent(self, limit: int = 20) -> list[Entry]:
+        """Return the latest entries, newest first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return await self._entries(f"{_ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
+
+    async def count(self) -> int:
+        """Return how many entries there are, without counting them.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((number,),) = await self._fetch("SELECT rows FROM tally")
+        return int(number)
+
+    async def _entries(self, sql: str, values: Iterable[object]) -> list[Entry]:
+        found = []
+        for row in await self._fetch(sql, values):
+            evidence = row[_VERDICT_WIDTH:-1]
+            found.append(
+                rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])
+            )
+        return found
+
+    async def _fetch(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
+        except sqlite3.Error as error:
+            raise schema.explained(error, self.path) from error

@@ -1,0 +1,198 @@
+"""Journal entries as table rows and back: pure.
+
+Texts are cut, and one that is no Unicode (a lone surrogate) becomes a blob of UTF-8 with surrogates passed through,
+so that every str comes back as it was. Facts are stored as their values; the list of their names, the same for
+almost all messages, is a row of its own. JSON is msgspec's (NaN and infinities become
+null); what it refuses, lone surrogates above all, goes through the standard library and is a blob too.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry
+from oborona.types import Action, Finding, RuleHit, Shingle
+
+VERDICT_COLUMNS: Final = (
+    "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, message_id, message_key,"
+    " client_ip, helo, sender, login, recipients, subject, rules"
+)
+EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles"
+MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
+_OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
+
+_T = TypeVar("_T")
+_JSON: Final = msgspec.json.Encoder(enc_hook=str)
+_RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
+_FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
+_TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
+_OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
+_ARRAY: Final = msgspec.json.Decoder(list[Any])
+
+
+class Row(NamedTuple):
+    """An entry, ready to be written."""
+
+    verdict: tuple[object, ...]  # in the order of VERDICT_COLUMNS
+    evidence: tuple[object, ...]  # in the order of EVIDENCE_COLUMNS
+    shape: int | None  # id of its list of names
+    names: tuple[str, ...]
+    bytes: int  # what it takes in memory, about
+
+
+def pack(entry: Entry) -> Row:
+    """Return an entry as rows.
+
+    Raises:
+        Exception: only where the entry is not what its types say (a shingle type above 255, say): our own bug.
+    """
+    shape, names, facts = _pack_facts(entry.facts)
+    message_id = stored(entry.message_id)
+    recipients = _to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
+    rules = _to_json(entry.rules)
+    findings = _to_json(entry.findings)
+    shingles = struct.pack("<" + "BQ" * len(entry.shingles), *chain.from_iterable(entry.shingles))
+    verdict = (
+        entry.id,
+        entry.time,
+        entry.verdict.value,
+        entry.score,
+        entry.line,
+        entry.decided_by,
+        entry.partial,
+        entry.policy_version,
+        entry.size,
+        stored(entry.queue_id) or None,
+        message_id or None,
+        message_key(entry.message_id) if message_id else None,
+        stored(entry.client_ip),
+        stored(entry.helo),
+        stored(entry.sender),
+        stored(entry.login),
+        recipients,
+        _packed(entry.subject[:SUBJECT_LENGTH]),
+        rules,
+    )
+    size = _OVERHEAD_BYTES + len(recipients) + len(rules) + len(findings) + len(facts) + len(shingles)
+    return Row(verdict, (entry.id, findings, shape, facts, shingles), shape, names, size)
+
+
+def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None) -> Entry:
+    """Return the entry of two rows.
+
+    Args:
+        verdict: in the order of VERDICT_COLUMNS.
+        evidence: in the order of EVIDENCE_COLUMNS; None when it was purged: the entry then has none.
+        names: JSON of its list of names, None when its facts are an object.
+    """
+    (
+        ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
+        client_ip, helo, sender, login, recipients, subject, rules,
+    ) = verdict  # fmt: skip
+    _, findings, shape, facts, shingles = evidence or (0, "[]", None, "{}", b"")
+    return Entry(
+        id=ident,
+        time=when,
+        verdict=Action(action),
+        score=score,
+        line=line,
+        decided_by=decided_by,
+        partial=bool(partial),
+        policy_version=policy_version,
+        size=size,
+        queue_id=_unpacked(queue_id),
+        message_id=_unpacked(message_id),
+        client_ip=_unpacked(client_ip),
+        helo=_unpacked(helo),
+        sender=_unpacked(sender),
+        login=_unpacked(login),
+        recipients=_from_json(recipients, _TEXTS),
+        subject=_unpacked(subject),
+        rules=_from_json(rules, _RULES),
+        findings=_from_json(findings, _FINDINGS),
+        facts=_unpack_facts(facts, None if shape is None else names or "[]"),
+        shingles=tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", shingles)),
+    )
+
+
+def message_key(message_id: str) -> int:
+    """Return what a Message-ID is found by: a signed 64-bit number."""
+    text = message_id[:TEXT_LENGTH].encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), signed=True)
+
+
+def stored(text: str) -> str | bytes:
+    """Return a peer's text as it stands in its column."""
+    return _packed(text[:TEXT_LENGTH])
+
+
+def names_json(names: tuple[str, ...]) -> str | bytes:
+    """Return a list of fact names as it is stored."""
+    return _to_json(names)
+
+
+def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], str | bytes]:
+    values = _to_json(list(facts.values()))
+    if len(values) > FACTS_BYTES:
+        facts = {name: value for name, value in facts.items() if isinstance(value, int | float)}
+        values = _to_json(list(facts.values()))
+    names = tuple(facts)
+    if len(names) > MAX_NAMES or not names:
+        return None, (), _to_json(facts) if len(names) <= 4 * MAX_NAMES else "{}"
+    return _shape(names), names, values
+
+
+def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
+    if names is None:
+        return _from_json(facts, _OBJECT)
+    known: tuple[str, ...] = _from_json(names, _TEXTS)
+    values: list[Any] = _from_json(facts, _ARRAY)
+    return dict(zip(known, values, strict=False))
+
+
+@lru_cache(maxsize=64)  # the lists of one policy and the one before it
+def _shape(names: tuple[str, ...]) -> int:
+    """Return the id of a list of names: 63 bits of its hash, so that all processes find the same."""
+    text = "\0".join(names).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1
+
+
+def _packed(text: str) -> str | bytes:
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def _unpacked(stored: str | bytes | None) -> str:
+    if isinstance(stored, bytes):
+        return stored.decode("utf-8", "surrogatepass")
+    return stored or ""
+
+
+def _to_json(value: object) -> str | bytes:
+    """Return JSON as text, so that SQL can look into it; as a blob where it is no Unicode."""
+    try:
+        return _JSON.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError, TypeError, msgspec.MsgspecError):
+        plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
+        text = json.dumps(plain, default=str, separators=(",", ":"), ensure_ascii=False)
+        return _packed(text)
+
+
+def _from_json(stored: str | bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
+    try:
+        return decoder.decode(stored)
+    except (msgspec.MsgspecError, UnicodeError):
+        text = stored.decode("utf-8", "surrogatepass") if isinstance(stored, bytes) else stored
+        return msgspec.convert(json.loads(text), decoder.type)

@@ -1,0 +1,245 @@
+"""The journal's file: its tables and their versions, and how it is opened.
+
+    verdict    one row a message, kept for long: envelope, verdict, rules
+    evidence   one row a message, may be kept for less: facts, findings, shingles
+    names      lists of fact names: evidence holds values alone, in the order of one of these lists
+    tally      one row: how many rows `verdict` has, since counting millions takes seconds
+
+`application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
+released is never changed; the next one is added below it.
+
+WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
+lose the last commits, and its file stays whole. Damage is looked for where it costs nothing: in the header, the
+schema and at the end of each table; a page that rots in the middle is met by whoever reads it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+
+APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
+BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds
+PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
+WAL_BYTES: Final = 64 << 20  # a WAL that grew under somebody's long read is cut back to this
+MODE: Final = 0o640  # who wrote to whom is nobody else's business
+
+MIGRATIONS: Final = (
+    (
+        """
+        CREATE TABLE verdict (
+            id INTEGER PRIMARY KEY,    -- in order of time
+            time REAL NOT NULL,
+            verdict TEXT NOT NULL,
+            score REAL NOT NULL,
+            line REAL NOT NULL,
+            decided_by TEXT NOT NULL,
+            partial INTEGER NOT NULL,
+            policy_version TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            queue_id,                  -- NULL = unknown. A text that is no Unicode is a blob: UTF-8, surrogates kept
+            message_id,
+            message_key INTEGER,       -- 64-bit hash of message_id: its index is a fifth the size
+            client_ip NOT NULL,
+            helo NOT NULL,
+            sender NOT NULL,
+            login NOT NULL,
+            recipients NOT NULL,       -- JSON
+            subject NOT NULL,
+            rules NOT NULL             -- JSON
+        )
+        """,
+        "CREATE INDEX verdict_queue_id ON verdict (queue_id) WHERE queue_id IS NOT NULL",
+        "CREATE INDEX verdict_message_key ON verdict (message_key) WHERE message_key IS NOT NULL",
+        """
+        CREATE TABLE evidence (
+            id INTEGER PRIMARY KEY,    -- verdict.id
+            findings NOT NULL,         -- JSON
+            shape INTEGER,             -- names.id: facts is an array of values; NULL: facts is an object
+            facts NOT NULL,            -- JSON
+            shingles BLOB NOT NULL     -- a byte of type and 8 of hash each, little-endian
+        )
+        """,
+        """
+        CREATE TABLE names (
+            id INTEGER PRIMARY KEY,    -- 63-bit hash of the list
+            names TEXT NOT NULL,       -- JSON
+            newest INTEGER NOT NULL    -- id of the last entry that used it
+        )
+        """,
+        "CREATE TABLE tally (rows INTEGER NOT NULL)",
+        "INSERT INTO tally VALUES (0)",
+    ),
+)
+VERSION: Final = len(MIGRATIONS)
+
+_log = logging.getLogger("oborona.journal")
+_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class Damaged(StoreError):  # noqa: N818 - reads as what happened
+    """The file is no whole SQLite file."""
+
+
+def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
+    """Make the journal ready, once, before the processes that write it are started.
+
+    A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a new one
+    begun, so that mail goes on; what the old one holds can still be had with `sqlite3 FILE .recover`.
+
+    Args:
+        path: the journal; its folder exists.
+        now: the clock, for the name of a damaged file.
+
+    Returns:
+        Where the damaged file was put, None when there was none.
+
+    Raises:
+        StoreVersion: written by a newer Oborona.
+        StoreError: not ours, or cannot be opened or written.
+    """
+    try:
+        open_writer(path).close()
+    except Damaged as damage:
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now()))
+        aside = path.with_name(f"{path.name}.damaged-{stamp}")
+        for suffix in (
+            "-shm",
+            "-wal",
+            "",
+        ):  # the file last: until it has gone, the next start does this again
+            part = path.with_name(path.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+        open_writer(path).close()
+        _log.error("journal: %s; set aside whole as %s, a new one is begun", damage, aside)
+        return aside
+    return None
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """Return a connection that writes, in autocommit; makes the file or brings it up to `VERSION`.
+
+    Raises:
+        StoreVersion: written by a newer Oborona.
+        StoreError: not ours, damaged, or cannot be opened or written.
+    """
+    db = _connect(path, "rw")
+    with _closed_on_error(db, path):
+        if (
+            _check_owner(db, path) == 0
+        ):  # both only work before the first table, and auto_vacuum always writes
+            db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        db.execute(
+            "PRAGMA secure_delete = FAST"
+        )  # what is purged is overwritten where that costs no extra page
+        _migrate(db)
+        _check_ends(db)
+    return db
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Return a connection that can only read, beside whoever writes.
+
+    Raises:
+        StoreVersion: written by a newer Oborona.
+        StoreError: there is none, it is not ours, damaged, or cannot be opened.
+    """
+    db = _connect(path, "ro")
+    with _closed_on_error(db, path):
+        version = _check_owner(db, path)
+        if version < VERSION:
+            raise StoreError(f"{path}: is of version {version}; starting Oborona brings it up to {VERSION}")
+    return db
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    try:
+        if not path.exists():
+            if mode == "ro":
+                raise StoreError(f"{path}: there is no journal; has Oborona run with this state folder?")
+            path.touch(mode=MODE)
+        address = f"{path.absolute().as_uri()}?mode={mode}"
+        # aiosqlite works on it in a thread of its own, one call at a time.
+        return sqlite3.connect(
+            address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.Error) as error:
+        raise explained(error, path) from error
+
+
+@contextmanager
+def _closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        db.close()
+        raise explained(error, path) from error
+    except BaseException:
+        db.close()
+        raise
+
+
+def explained(error: Exception, path: Path) -> StoreError:
+    """Return what an error of SQLite or the system means, in an admin's words."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(f"{path}: no room left on the disk")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
+    if code in _DAMAGED:
+        return Damaged(f"{path}: is damaged ({error})")
+    name = getattr(error, "sqlite_errorname", "")
+    return StoreError(f"{path}: {error}{f' [{name}]' if name else ''}")
+
+
+def _check_owner(db: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the file."""
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if owner != APPLICATION_ID and (owner or version or tables):
+        raise StoreError(f"{path}: is a SQLite file, and not a journal of Oborona")
+    if version > VERSION:
+        raise StoreVersion(
+            f"{path}: is of version {version}, this Oborona knows {VERSION}: written by a newer one"
+        )
+    return int(version)
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Apply what is missing; another process may be doing the same."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        for statements in MIGRATIONS[version:]:
+            for statement in statements:
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {max(version, VERSION)}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _check_ends(db: sqlite3.Connection) -> None:
+    """Read the last row of each table: a file cut short shows there."""
+    db.execute("SELECT rows FROM tally").fetchone()
+    for table in ("verdict", "evidence", "names"):
+        db.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608 - literals above

@@ -1,0 +1,95 @@
+"""What the options before the command ask for: which settings, and the parts that commands open with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from oborona import secret
+from oborona.config import Loaded, load_settings
+from oborona.counters.memory import MemoryCounters
+from oborona.counters.store import open_reader
+from oborona.errors import StoreError
+from oborona.message.shingles import Hasher
+from oborona.milter.service import COUNTERS, site_name
+from oborona.policy.facts import SCHEMA
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.ports import CounterReader
+from oborona.policy.scan import Site
+
+SYSTEM: Final = Path("/etc/oborona/oborona.toml")
+SHIPPED: Final = Path(__file__).resolve().parents[1] / "etc/oborona.toml"
+
+
+class Asked:
+    """Settings as the command line asks for them, loaded on first use.
+
+    Args:
+        config: settings file; None = the system's, else the one that ships.
+        state: state folder, None = as set.
+        assignments: SECTION.KEY=VALUE each.
+    """
+
+    def __init__(self, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
+        self._file = config or (SYSTEM if SYSTEM.exists() else SHIPPED)
+        self._overrides: dict[str, str] = {}
+        for assignment in assignments:
+            name, equals, value = assignment.partition("=")
+            if not equals:
+                raise click.BadParameter(f"{assignment!r}: write SECTION.KEY=VALUE", param_hint="--set")
+            self._overrides[name.strip()] = value
+        if state is not None:
+            self._overrides["paths.state"] = str(state)
+        self._loaded: Loaded | None = None
+
+    @property
+    def loaded(self) -> Loaded:
+        """The settings in force."""
+        if self._loaded is None:
+            self._loaded = load_settings(self._file, self._overrides)
+        return self._loaded
+
+    @property
+    def state(self) -> Path:
+        """The state folder."""
+        return Path(self.loaded.settings.paths.state)
+
+    @property
+    def policy_folder(self) -> Path:
+        """The policy folder."""
+        return Path(self.loaded.settings.paths.policy)
+
+    def policy(self) -> Policy:
+        """The policy, checked."""
+        return load_policy(self.policy_folder, SCHEMA)
+
+    def keys(self) -> secret.Keys:
+        """The site's keys, or those of no site, with a word on standard error."""
+        try:
+            return secret.load(self.state)
+        except StoreError as error:
+            click.echo(f"oborona: {error}; hashes are those of no site", err=True)
+            return secret.UNKEYED
+
+    @contextmanager
+    def site(self) -> Iterator[Site]:
+        """The parts of a scan that reads and counts nothing; without a store every count is 0, with a word on standard error."""
+        hasher = Hasher(self.keys().shingles)
+        counters: CounterReader
+        try:
+            counters = stored = open_reader(self.state / COUNTERS)
+        except StoreError as error:
+            click.echo(f"oborona: {error}; scored without counts", err=True)
+            stored, counters = None, MemoryCounters()
+        try:
+            yield Site(name=site_name(self.loaded), hasher=hasher, counters=counters)
+        finally:
+            if stored is not None:
+                stored.close()
+
+
+pass_asked = click.make_pass_decorator(Asked)

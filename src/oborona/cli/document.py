@@ -1,0 +1,76 @@
+"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from oborona.config import document
+from oborona.message.findings import NAMES as OF_PARSING
+from oborona.message.shingles import TYPES
+from oborona.policy.checks import FINDINGS
+from oborona.policy.decide import PARTIAL
+from oborona.policy.expression import FUNCTIONS
+from oborona.policy.facts import NAMES, STAGES, TABLE
+from oborona.types import Metric, Stage, Window
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+
+
+def facts() -> str:
+    """Return docs/facts.md."""
+    lines = [
+        "# Facts: what rules may name",
+        "",
+        "Written from the code by `make docs`. A fact is known from its stage on; a rule runs as soon as all facts it names are known.",
+        "",
+        "| fact | type | from | |",
+        "|---|---|---|---|",
+        *(f"| `{fact.name}` | {fact.kind.value} | {fact.stage} | {fact.doc} |" for fact in TABLE),
+        "",
+        "## Counts",
+        "",
+        f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(w.name.lower() for w in Window)} and METRIC one of",
+        f"{_words([*(m.name.lower() for m in Metric), 'ham', 'spam_share'])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
+        "minutes, or 14 days. The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
+        "what hangs on them) the smallest count that a quarter of the values reach.",
+        "",
+        "| TYPE | number | from | what is hashed |",
+        "|---|---|---|---|",
+        *(f"| `{name}` | {int(kind)} | {STAGES.get(kind, Stage.CONTENT)} | {TYPES[kind].meaning} |" for name, kind in NAMES.items()),
+        "",
+        "## Functions",
+        "",
+        *(f"- `{function.signature}` {function.doc}" for function in FUNCTIONS.values()),
+        "",
+        "## Findings",
+        "",
+        "For `found('NAME')`, and members of the fact `findings`. Checks:",
+        "",
+        *(f"- `{name}`: {meaning}" for name, meaning in FINDINGS.items()),
+        "",
+        "Of parsing:",
+        "",
+        *(f"- `{name}`: {meaning}" for name, meaning in OF_PARSING.items()),
+        f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _words(names: object) -> str:
+    return ", ".join(f"`{name}`" for name in names)  # type: ignore[attr-defined]
+
+
+def files() -> dict[Path, str]:
+    """Return every generated file with its text."""
+    return {
+        ROOT / "docs/facts.md": facts(),
+        **{ROOT / name: text() for name, text in document.FILES.items()},
+    }
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text)
+        print(path.relative_to(ROOT))

@@ -1,0 +1,129 @@
+"""`oborona explain`: everything that led to a verdict, of the journal or of a file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.check import show
+from oborona.cli.mailboxes import messages
+from oborona.message.shingles import Type
+from oborona.milter.service import JOURNAL
+from oborona.policy.ports import Totals
+from oborona.policy.scan import Site, scan
+from oborona.recheck.entry import Entry
+from oborona.recheck.ident import from_text, to_text
+from oborona.recheck.reading import Reader
+from oborona.types import Envelope, Finding, Metric, RuleHit, Shingle, Window
+
+
+@click.command()
+@click.argument("what", metavar="ID|FILE")
+@pass_asked
+def explain(asked: Asked, what: str) -> None:
+    """Explain a verdict: rules, findings, facts, and what the counters say of each piece now.
+
+    ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; then the evidence is that of the moment of the verdict.
+    FILE is scored now.
+    """
+    console = Console(soft_wrap=True)
+    ident = from_text(what.partition(".")[0])
+    if ident is None and Path(what).exists():
+        asyncio.run(_file(asked, Path(what), console))
+        return
+    entry = asyncio.run(_entry(asked, ident, what))
+    if entry is None:
+        click.echo(f"oborona: no file {what}, and nothing in the journal under that id", err=True)
+        click.get_current_context().exit(os.EX_NOINPUT)
+    asyncio.run(_journaled(asked, entry, console))
+
+
+async def _entry(asked: Asked, ident: int | None, queue_id: str) -> Entry | None:
+    async with await Reader.open(asked.state / JOURNAL) as journal:
+        if ident is None:
+            found = await journal.find(queue_id=queue_id)
+            if not found:
+                return None
+            ident = found[-1]
+        return await journal.get(ident)
+
+
+async def _file(asked: Asked, path: Path, console: Console) -> None:
+    policy = asked.policy()
+    with asked.site() as site:
+        for source in messages(path):
+            now = time.time()
+            result = await scan(source.raw, Envelope(), site, policy, now=now)
+            show(console, source.name, result)
+            _facts(console, msgspec.structs.asdict(result.facts))
+            await _counts(console, site, result.pieces.shingles, now)
+
+
+async def _journaled(asked: Asked, entry: Entry, console: Console) -> None:
+    when = datetime.fromtimestamp(entry.time, UTC).isoformat(sep=" ", timespec="seconds")
+    about = Table.grid(padding=(0, 2))
+    for name, value in (
+        ("id", to_text(entry.id)),
+        ("time", when),
+        ("queue id", entry.queue_id),
+        ("client", f"{entry.client_ip} helo {entry.helo}"),
+        ("from", f"<{entry.sender}>"),
+        ("to", " ".join(entry.recipients)),
+        ("login", entry.login),
+        ("subject", entry.subject),
+        ("Message-ID", entry.message_id),
+        ("bytes", str(entry.size)),
+        ("policy", entry.policy_version),
+        ("verdict", f"{entry.verdict} {entry.score:.1f} / {entry.line:g}, decided by {entry.decided_by}"),
+    ):
+        if value:
+            about.add_row(name, _plain(value))
+    console.print(about, markup=False, highlight=False)
+    _rules(console, entry.rules, entry.findings)
+    _facts(console, entry.facts)
+    with asked.site() as site:
+        await _counts(console, site, entry.shingles, time.time())
+
+
+def _rules(console: Console, rules: Sequence[RuleHit], findings: Sequence[Finding]) -> None:
+    for hit in rules:
+        console.print(f"  {hit.score:>8.1f}  {hit.name}  {_plain(hit.say)}  {hit.mode if hit.mode == 'shadow' else ''}".rstrip(),
+                      markup=False, highlight=False)  # fmt: skip
+    for finding in findings:
+        console.print(f"     found  {finding.name}  {_plain(finding.evidence)}".rstrip(), markup=False, highlight=False)
+
+
+def _facts(console: Console, facts: dict[str, object]) -> None:
+    table = Table("fact", "value", title="facts", title_justify="left")
+    for name, value in facts.items():
+        if value and name not in ("known", "text"):
+            shown = " ".join(sorted(map(str, value))) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
+            table.add_row(name, _plain(shown)[:200])
+    console.print(table, markup=False, highlight=False)
+
+
+async def _counts(console: Console, site: Site, shingles: Sequence[Shingle], now: float) -> None:
+    totals: Totals = await site.counters.read(shingles, now)
+    table = Table("piece", "hash", "hour", "day", "two weeks", "spam of these", "complaints", title="counted now", title_justify="left")
+    for shingle, row in zip(shingles, totals, strict=True):
+        seen = [row[window][Metric.SEEN] for window in (Window.HOUR, Window.DAY, Window.FORTNIGHT)]
+        last = row[Window.FORTNIGHT]
+        table.add_row(
+            Type(shingle.type).name.lower(), f"{shingle.hash:016x}", *map(str, seen), str(last[Metric.SPAM]), str(last[Metric.COMPLAINTS])
+        )
+    console.print(table, markup=False, highlight=False)
+
+
+def _plain(text: str) -> str:
+    """What a peer wrote, without anything that moves a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,0 +1,58 @@
+"""`oborona serve`, and `worker`, `writer`, `keeper` for those who start each process by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.milter.service import Role, run
+
+
+@click.command()
+@pass_asked
+def serve(asked: Asked) -> None:
+    """Run the whole daemon: workers, writer and keeper, until SIGTERM.
+
+    SIGHUP reads the policy again; so does every change of it. A second SIGTERM stops at once.
+    """
+    _run(asked, tuple(Role))
+
+
+@click.command()
+@pass_asked
+def worker(asked: Asked) -> None:
+    """Run the workers alone: they answer the mail server."""
+    _run(asked, (Role.WORKER,))
+
+
+@click.command()
+@pass_asked
+def writer(asked: Asked) -> None:
+    """Run the writer alone: it merges what the workers counted into the store."""
+    _run(asked, (Role.WRITER,))
+
+
+@click.command()
+@pass_asked
+def keeper(asked: Asked) -> None:
+    """Run the keeper alone: it keeps the journal within its limits."""
+    _run(asked, (Role.KEEPER,))
+
+
+def _run(asked: Asked, roles: Collection[Role]) -> None:
+    milter = asked.loaded.settings.milter
+
+    def ready() -> None:
+        if Role.WORKER not in roles:
+            return
+        address = milter.address.postfix
+        click.echo(
+            f"oborona: ready on {address}\n"
+            "oborona: lines for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n"
+            f"    smtpd_milters = {{ {address}, default_action=accept }}\n"
+            f"    non_smtpd_milters = $smtpd_milters"
+        )
+
+    click.get_current_context().exit(run(asked.loaded, roles, ready))

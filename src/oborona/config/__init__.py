@@ -1,0 +1,28 @@
+"""Settings: what an admin writes into etc/oborona.toml, and what the command line puts over it.
+
+`load_settings` gives the settings in force with the origin of each; `parse_address` reads addresses to listen on.
+The schema is in `settings`; etc/oborona.toml and docs/settings.md are written from it by `document`.
+"""
+
+from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
+from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
+from oborona.config.settings import SECTIONS, Counters, Journal, Log, Milter, Paths, Settings, Site
+
+__all__ = [
+    "COMMAND_LINE",
+    "DEFAULT",
+    "SECTIONS",
+    "Address",
+    "Counters",
+    "InetAddress",
+    "Journal",
+    "Loaded",
+    "Log",
+    "Milter",
+    "Paths",
+    "Settings",
+    "Site",
+    "UnixAddress",
+    "load_settings",
+    "parse_address",
+]

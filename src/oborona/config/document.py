@@ -1,0 +1,106 @@
+"""The sample etc/oborona.toml and docs/settings.md, written from the schema.
+
+    python -m oborona.config.document        writes both below the current folder
+
+A test compares both files with what this gives, so that neither can drift from the schema.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from oborona.config.settings import SECTIONS
+from oborona.toml import allowed, hints, show
+
+WIDTH: Final = 100  # columns of the sample's comments
+
+
+class Entry(NamedTuple):
+    """One setting, in words."""
+
+    key: str
+    default: str  # as TOML writes it
+    meaning: str
+    allowed: str
+
+
+def entries(section: str) -> Iterator[Entry]:
+    """Yield a section's settings in the order of the schema."""
+    schema = SECTIONS[section]
+    defaults = schema()
+    for key, annotation in hints(schema).items():
+        meaning = next(meta.description for meta in annotation.__metadata__ if meta.description)
+        yield Entry(key, show(getattr(defaults, key)), meaning, allowed(annotation))
+
+
+def summary(section: str) -> str:
+    """Return what a section is about, one line."""
+    return (SECTIONS[section].__doc__ or "").strip()
+
+
+def sample() -> str:
+    """Return etc/oborona.toml: every setting with its default, commented out."""
+    lines = [
+        "# Settings of Oborona. What is commented out shows its default; a line here wins over it, the command",
+        "# line over both. Unknown keys and values out of range refuse the start. Scores and rules are not here",
+        "# but in policy.d/. This file is written from the schema: see docs/settings.md.",
+    ]
+    for section in SECTIONS:
+        lines += ["", f"# {summary(section)}", f"[{section}]"]
+        for entry in entries(section):
+            lines.append("")
+            lines += textwrap.wrap(
+                f"{entry.meaning} ({entry.allowed})", WIDTH, initial_indent="# ", subsequent_indent="# "
+            )
+            lines.append(f"# {entry.key} = {entry.default}")
+    return "\n".join(lines) + "\n"
+
+
+def reference() -> str:
+    """Return docs/settings.md."""
+    lines = [
+        "# Settings",
+        "",
+        "`etc/oborona.toml` says where things listen and lie, and how much of the machine they take. What is decided about mail",
+        "is in the policy files beside it. Defaults come first, then the file, then the command line; `oborona policy show",
+        "--origin` says where each value in force came from. Unknown keys, wrong types and values out of range refuse the",
+        "start, with file, line, column and what is allowed.",
+        "",
+        "This page and the sample file are written from the schema (`python -m oborona.config.document`).",
+    ]
+    for section in SECTIONS:
+        lines += ["", f"## [{section}]", "", summary(section), ""]
+        lines += ["| key | default | allowed | meaning |", "|---|---|---|---|"]
+        for entry in entries(section):
+            cells = (f"`{entry.key}`", f"`{entry.default}`", entry.allowed, entry.meaning)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+FILES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
+    {"etc/oborona.toml": sample, "docs/settings.md": reference}
+)
+
+
+def write(root: Path) -> list[Path]:
+    """Write all files below the repository's root; return those that changed."""
+    changed = []
+    for name, text in FILES.items():
+        path = root / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text():
+            path.write_text(text(), encoding="utf-8")
+            changed.append(path)
+    return changed
+
+
+def main(*_: Any) -> None:
+    """Write all files below the current folder."""
+    write(Path.cwd())
+
+
+if __name__ == "__main__":
+    main()

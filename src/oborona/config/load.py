@@ -1,0 +1,91 @@
+"""A settings file and the command line to settings, each with its origin.
+
+Order: defaults of the schema, then the file, then the command line. There is no other source: no environment, no
+includes. Whatever is not exactly right refuses the start, with the file, line and column and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from oborona.config.settings import SECTIONS, Counters, Journal, Log, Milter, Paths, Settings, Site
+from oborona.errors import ConfigError
+from oborona.toml import Document, convert, did_you_mean, hints, read, show, table
+
+DEFAULT: Final = "default"
+COMMAND_LINE: Final = "command line"
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings in force."""
+
+    settings: Settings  # `paths` are absolute
+    origins: Mapping[str, str]  # every "section.key" -> "default", "FILE:LINE" or "command line"
+    file: Path | None
+
+
+def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxyType({})) -> Loaded:
+    """Return the settings in force.
+
+    Args:
+        path: the settings file; None means defaults alone.
+        overrides: "section.key" -> value as text, as a command line gives it; wins over the file.
+
+    Relative paths count from the folder of the file they stand in; those of the command line and of defaults without a
+    file from the current folder.
+
+    Raises:
+        ConfigError: anything that is not exactly right, wherever it stands; nothing else.
+    """
+    values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    origins = {f"{section}.{key}": DEFAULT for section, schema in SECTIONS.items() for key in hints(schema)}
+    if path is not None:
+        document, _ = read(path)
+        _from_file(document, values, origins)
+    folder = Path.cwd() if path is None else path.absolute().parent
+    _from_command_line(overrides, values, origins)
+    for key in hints(Paths):
+        given = values["paths"].get(key, getattr(Paths(), key))
+        base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
+        values["paths"][key] = str(base / given)
+    settings = Settings(
+        site=Site(**values["site"]),
+        paths=Paths(**values["paths"]),
+        milter=Milter(**values["milter"]),
+        counters=Counters(**values["counters"]),
+        journal=Journal(**values["journal"]),
+        log=Log(**values["log"]),
+    )
+    return Loaded(settings=settings, origins=origins, file=path)
+
+
+def _from_file(document: Document, values: dict[str, dict[str, Any]], origins: dict[str, str]) -> None:
+    for section in document.data:
+        schema = SECTIONS.get(section)
+        if schema is None:
+            place = document.key(section)
+            guess = did_you_mean(section, SECTIONS)
+            problem = f"unknown section {show(section)}{guess}"
+            raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
+        for key, given in table(document, (section,), schema, name=f"[{section}]").items():
+            values[section][key] = given.value
+            origins[f"{section}.{key}"] = str(given.place)
+
+
+def _from_command_line(
+    overrides: Mapping[str, str], values: dict[str, dict[str, Any]], origins: dict[str, str]
+) -> None:
+    for name, text in overrides.items():
+        if name not in origins:
+            raise ConfigError(f"{COMMAND_LINE}: unknown setting {show(name)}{did_you_mean(name, origins)}")
+        section, key = name.split(".", 1)
+        try:
+            values[section][key] = convert(text, hints(SECTIONS[section])[key], from_text=True)
+        except ValueError as fault:
+            raise ConfigError(f"{COMMAND_LINE}: {name} = {show(text)}: {fault}") from fault
+        origins[name] = COMMAND_LINE

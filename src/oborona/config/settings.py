@@ -1,0 +1,227 @@
+"""The settings of etc/oborona.toml: one Struct per section, and the only list of them.
+
+Name, type, range, default, unit (in the name) and meaning stand here once; the reader, the sample file
+etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rules) needs no setting: see etc/policy.d.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from oborona.config.address import EXAMPLES, Address, parse_address
+from oborona.errors import ConfigError
+
+MIB: Final = 1024 * 1024
+
+
+def _listens(value: str) -> None:
+    try:
+        parse_address(value)
+    except ConfigError as fault:
+        raise ValueError(fault.problem) from None
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    """Who we are, as others see it."""
+
+    name: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z0-9]?[A-Za-z0-9.-]*\Z",
+            max_length=253,
+            description="Names this site in Authentication-Results (its authserv-id). Empty: the host's own name.",
+            extra={"allowed": 'a host name, or ""'},
+        ),
+    ] = ""
+    contact: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]*\Z",
+            max_length=200,
+            description="Where people whose mail was refused may ask: a URL or a mail address, shown in refusals.",
+            extra={"allowed": 'a URL or mail address in ASCII without spaces, or ""'},
+        ),
+    ] = ""
+
+
+class Paths(msgspec.Struct, frozen=True, kw_only=True):
+    """Where things lie. Relative paths count from the folder of the settings file."""
+
+    state: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[^\x00-\x1f\x7f]+\Z",
+            max_length=4096,
+            description="Folder of counters and journal.",
+            extra={"allowed": "a path"},
+        ),
+    ] = "/var/lib/oborona"
+    policy: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[^\x00-\x1f\x7f]+\Z",
+            max_length=4096,
+            description="Folder of policy files, *.toml.",
+            extra={"allowed": "a path"},
+        ),
+    ] = "policy.d"
+
+
+class Milter(msgspec.Struct, frozen=True, kw_only=True):
+    """The door for Postfix and Sendmail, and the processes behind it."""
+
+    listen: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS.",
+            extra={"allowed": EXAMPLES, "check": _listens},
+        ),
+    ] = "unix:/run/oborona/milter.sock"
+    socket_owner: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z0-9_.@$-]*\Z",
+            max_length=64,
+            description="User who owns the socket file. Empty: who starts us.",
+            extra={"allowed": 'a user name, or ""'},
+        ),
+    ] = ""
+    socket_group: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z0-9_.@$-]*\Z",
+            max_length=64,
+            description="Group of the socket file; the mail server must be in it. Empty: that of who starts us.",
+            extra={"allowed": 'a group name, or ""'},
+        ),
+    ] = ""
+    socket_mode: Annotated[
+        str,
+        Meta(
+            pattern=r"\A0?[0-7]{3}\Z",
+            description="Permissions of the socket file, octal.",
+            extra={"allowed": 'three octal digits in quotes, such as "0660"'},
+        ),
+    ] = "0660"
+    transport: Annotated[
+        Literal["native", "libmilter"],
+        Meta(description="What speaks the protocol: our own codec on the event loop, or Sendmail's library."),
+    ] = "native"
+    workers: Annotated[
+        int, Meta(ge=0, le=256, description="Worker processes. 0: one per processor core.")
+    ] = 0
+    max_message_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536, le=1024 * MIB, description="Of a message larger than this, the head alone is scanned."
+        ),
+    ] = 10 * MIB
+    deadline_s: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=290,
+            description="Answer at the end of a message within this; Postfix itself waits 300 s.",
+        ),
+    ] = 10.0
+    command_deadline_s: Annotated[
+        float,
+        Meta(ge=0.1, le=29, description="Answer any earlier command within this; Postfix itself waits 30 s."),
+    ] = 5.0
+    on_failure: Annotated[
+        Literal["accept", "tempfail"],
+        Meta(
+            description="The answer when a scan misses its deadline or fails: let it in, or ask to try again."
+        ),
+    ] = "accept"
+    drain_s: Annotated[
+        float,
+        Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),
+    ] = 10.0
+    idle_s: Annotated[
+        float,
+        Meta(
+            ge=10, le=86_400, description="Close a connection on which the mail server is silent this long."
+        ),
+    ] = 1800.0
+    max_sessions: Annotated[
+        int, Meta(ge=1, le=100_000, description="Connections that one worker serves at a time; others wait.")
+    ] = 1000
+
+    @property
+    def address(self) -> Address:
+        """`listen`, parsed."""
+        return parse_address(self.listen)
+
+    @property
+    def mode(self) -> int:
+        """`socket_mode` as a number."""
+        return int(self.socket_mode, 8)
+
+
+class Counters(msgspec.Struct, frozen=True, kw_only=True):
+    """Windowed counts of the pieces of messages."""
+
+    flush_s: Annotated[
+        float, Meta(ge=0.01, le=10, description="Workers hand over what they counted this often.")
+    ] = 0.1
+    sync_s: Annotated[
+        float,
+        Meta(ge=0.1, le=60, description="What was counted is safe from a power failure after this long."),
+    ] = 1.0
+    map_mib: Annotated[
+        int,
+        Meta(ge=1, le=1_048_576, description="First size of the store's map, in MiB; it grows by itself."),
+    ] = 64
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of every verdict."""
+
+    batch_s: Annotated[
+        float, Meta(ge=0.01, le=60, description="Verdicts are written together this often.")
+    ] = 0.25
+    retention_hours: Annotated[
+        float,
+        Meta(ge=1, le=87_600, description="Verdicts older than this are dropped; 336 hours are two weeks."),
+    ] = 336.0
+    max_rows: Annotated[
+        int, Meta(ge=1000, le=1_000_000_000, description="Beyond this many verdicts the oldest are dropped.")
+    ] = 5_000_000
+
+
+class Log(msgspec.Struct, frozen=True, kw_only=True):
+    """What is logged, to standard error."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="The least important lines that are logged."),
+    ] = "info"
+    format: Annotated[
+        Literal["text", "json"], Meta(description="One line of key=value pairs, or of JSON.")
+    ] = "text"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All sections."""
+
+    site: Site = Site()
+    paths: Paths = Paths()
+    milter: Milter = Milter()
+    counters: Counters = Counters()
+    journal: Journal = Journal()
+    log: Log = Log()
+
+
+SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
+    "site": Site,
+    "paths": Paths,
+    "milter": Milter,
+    "counters": Counters,
+    "journal": Journal,
+    "log": Log,
+}

@@ -1,0 +1,71 @@
+"""Every error that leaves a package of ours.
+
+    OboronaError
+    ├── ConfigError          a file that an admin wrote: file, line and column say where
+    │   └── PolicyError      the same, in the policy: rules, expressions, thresholds
+    ├── StoreError           our own data on disk
+    │   ├── StoreBusy        another process holds it, and which
+    │   ├── StoreVersion     written by a newer Oborona
+    │   └── StoreFull        the disk or the map is full
+    ├── SocketError          an address that cannot be listened on, and why
+    └── PeerError            a mail server that broke the protocol; its connection ends, nothing else
+
+A fault of ours is no OboronaError: it reaches the crash barrier of the session as what it is.
+"""
+
+from __future__ import annotations
+
+
+class OboronaError(Exception):
+    """Root of the tree; its text is fit for an admin."""
+
+
+class ConfigError(OboronaError):
+    """A setting or file that cannot be used.
+
+    Args:
+        problem: what is wrong and what would be right, one line.
+        file: path as the admin knows it; empty where the text came from elsewhere.
+        line: 1-based, 0 = unknown.
+        column: 1-based, 0 = unknown.
+    """
+
+    def __init__(self, problem: str, *, file: str = "", line: int = 0, column: int = 0) -> None:
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.column = column
+        place = ":".join(str(part) for part in (file, line, column) if part)
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+    def at(self, file: str, line: int, column: int = 0) -> ConfigError:
+        """Return the same error with the place where the text stands in its file."""
+        return type(self)(self.problem, file=file, line=line, column=column)
+
+
+class PolicyError(ConfigError):
+    """A rule, expression or threshold that cannot be used; the old policy stays."""
+
+
+class StoreError(OboronaError):
+    """Our own data on disk cannot be used."""
+
+
+class StoreBusy(StoreError):  # noqa: N818 - reads as what happened
+    """Another process holds the store; the text names it."""
+
+
+class StoreVersion(StoreError):  # noqa: N818 - reads as what happened
+    """The store was written by a newer Oborona."""
+
+
+class StoreFull(StoreError):  # noqa: N818 - reads as what happened
+    """No room left; nothing already written is lost."""
+
+
+class SocketError(OboronaError):
+    """An address that cannot be listened on."""
+
+
+class PeerError(OboronaError):
+    """A peer broke its protocol; only its own connection ends."""

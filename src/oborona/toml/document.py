@@ -1,0 +1,112 @@
+"""One TOML file: its data, and where each piece of it stands.
+
+A file is taken whole or not at all. Refused, each with its own words: unreadable, no plain file, too large, not
+UTF-8, a byte order mark, broken TOML, nested too deeply. Line and column of broken TOML come from the text of the
+standard library's error, which is all that Python before 3.14 gives.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oborona.errors import ConfigError
+from oborona.toml.place import Place
+from oborona.toml.scan import Path as KeyPath
+from oborona.toml.scan import Scanner
+
+MAX_FILE_BYTES = 4 * 1024 * 1024  # ten thousand long rules; more is a wrong file
+_POSITION = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\s*$")
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A TOML file that could be read."""
+
+    file: str
+    data: dict[str, Any]
+    keys: dict[KeyPath, Place]
+    values: dict[KeyPath, Place]
+
+    def key(self, *path: str | int) -> Place:
+        """Return where a key stands, or the nearest table around it that has a place."""
+        while path:
+            if place := self.keys.get(path) or self.values.get(path):
+                return place
+            path = path[:-1]
+        return Place(file=self.file)
+
+    def value(self, *path: str | int) -> Place:
+        """Return where a value begins; its key's place when it has none of its own."""
+        return self.values.get(path) or self.key(*path)
+
+
+def read(path: Path, error: type[ConfigError] = ConfigError) -> tuple[Document, bytes]:
+    """Return a file's document and its very bytes.
+
+    Args:
+        path: named in errors as given.
+        error: what to raise.
+
+    Raises:
+        ConfigError: as `error`, with file, line and column.
+    """
+    try:
+        # Looked at before it is opened: opening a pipe waits for its writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise error("is not a plain file", file=str(path))
+        with path.open("rb") as handle:
+            raw = handle.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as fault:  # ValueError: NUL in the name
+        raise error(f"cannot be read: {getattr(fault, 'strerror', None) or fault}", file=str(path)) from fault
+    if len(raw) > MAX_FILE_BYTES:
+        raise error(f"is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB", file=str(path))
+    return parse(raw, str(path), error), raw
+
+
+def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) -> Document:
+    """Return the document that `raw` is.
+
+    Raises:
+        ConfigError: as `error`: not UTF-8, broken TOML, nested too deeply; never anything else.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        column = fault.start - (raw.rfind(b"\n", 0, fault.start) + 1) + 1
+        problem = f"is not UTF-8: byte 0x{raw[fault.start]:02x}"
+        raise error(problem, file=file, line=line, column=column) from fault
+    if text.startswith("\ufeff"):
+        raise error(
+            "begins with a byte order mark; save it as UTF-8 without one", file=file, line=1, column=1
+        )
+    text = text.replace("\r\n", "\n")  # as tomllib does
+    try:
+        data = tomllib.loads(text)
+        scanner = Scanner(text, file)
+        scanner.scan()
+    except tomllib.TOMLDecodeError as fault:
+        raise _syntax(fault, text, file, error) from fault
+    except RecursionError as fault:
+        raise error("values are nested too deeply", file=file) from fault
+    except ValueError as fault:  # an integer of thousands of digits
+        raise error(f"broken TOML: {fault}", file=file) from fault
+    return Document(file=file, data=data, keys=scanner.keys, values=scanner.values)
+
+
+def _syntax(fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[ConfigError]) -> ConfigError:
+    words = str(fault)
+    where = _POSITION.search(words)
+    problem = f"broken TOML: {words[: where.start()] if where else words}"
+    if where and where[1]:
+        return error(problem, file=file, line=int(where[1]), column=int(where[2]))
+    line = text.count("\n") + 1
+    column = len(text) - text.rfind("\n")
+    return error(
+        f"{problem} (at the end of the file: is it half-written?)", file=file, line=line, column=column
+    )

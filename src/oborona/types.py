@@ -1,0 +1,149 @@
+"""The words every package shares: stages, verdicts, shingles, what a bucket counts.
+
+Nothing here does anything; the packages that do import it, never the other way.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+
+class Stage(StrEnum):
+    """The four points where a mail server asks, cheapest first."""
+
+    CONNECT = "connect"  # client address and name
+    SENDER = "sender"  # HELO, MAIL FROM
+    RECIPIENT = "recipient"  # each RCPT TO
+    CONTENT = "content"  # headers and body
+
+    @property
+    def order(self) -> int:
+        """0 for connect to 3 for content: what is known at a stage is known at all later ones."""
+        return _ORDER[self]
+
+
+_ORDER = {stage: order for order, stage in enumerate(Stage)}
+
+
+class Action(StrEnum):
+    """What a verdict does with a message."""
+
+    ACCEPT = "accept"  # to the inbox
+    SPAM = "spam"  # to the spam folder
+    REJECT = "reject"  # refused, 550
+    TEMPFAIL = "tempfail"  # refused for now, 451
+
+
+class Prefix(StrEnum):
+    """The service a counter belongs to."""
+
+    IN = "in"  # mail to our people
+    OUT = "out"  # mail from our people
+
+
+class Shingle(NamedTuple):
+    """Hash of one normalised piece of a message."""
+
+    type: int  # 1..75, `oborona.message.shingles.Type`
+    hash: int  # unsigned 64 bits, keyed by the site's secret
+
+
+class Pair(NamedTuple):
+    """A unique pair: `distinct` grows only when `both` is zero in the current day."""
+
+    both: Shingle  # P = hash(a, b)
+    distinct: Shingle  # U = hash(a): counts distinct b per a
+
+
+class Pieces(msgspec.Struct, frozen=True, kw_only=True):
+    """What one message counts under."""
+
+    shingles: tuple[Shingle, ...]  # distinct; counted once each per message
+    pairs: tuple[Pair, ...]  # decided by the store
+
+
+class Metric(IntEnum):
+    """What a bucket stores; `ham` is what was seen and is not spam."""
+
+    SEEN = 0
+    SPAM = 1
+    COMPLAINTS = 2
+    PARDONS = 3
+    READS = 4
+    TRAPS = 5
+
+
+class Amounts(NamedTuple):
+    """How much to add of each metric, in `Metric` order, each 0..2^63-1."""
+
+    seen: int = 0
+    spam: int = 0
+    complaints: int = 0
+    pardons: int = 0
+    reads: int = 0
+    traps: int = 0
+
+
+class Window(IntEnum):
+    """The totals that a read gives: the last N buckets, the current one included."""
+
+    RECENT = 0  # 1 bucket of 10 minutes
+    HOUR = 1  # 6 buckets of 10 minutes
+    DAY = 2  # 144 buckets of 10 minutes
+    FORTNIGHT = 3  # 14 buckets of a day
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True):
+    """The SMTP client as the mail server saw it."""
+
+    ip: str = ""  # canonical text, no brackets; empty when the server did not say (unix socket)
+    name: str = ""  # verified rDNS name, lower case; empty = none
+    port: int = 0
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a message beside its bytes."""
+
+    client: Client = Client()
+    helo: str = ""
+    sender: str = ""  # MAIL FROM without <>; empty = bounce
+    recipients: tuple[str, ...] = ()  # accepted RCPT TO without <>
+    login: str = ""  # SASL login; empty = not authenticated
+    queue_id: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One named fact with its evidence; it never decides."""
+
+    name: str  # kebab-case, e.g. hidden-text
+    evidence: str = ""  # short, printable; peer bytes are quoted and cut
+
+
+class Mode(StrEnum):
+    """Whether a rule counts."""
+
+    LIVE = "live"
+    SHADOW = "shadow"  # explained and counted, scores nothing
+
+
+class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that fired."""
+
+    name: str
+    score: float
+    say: str = ""  # the rule's own words with the facts filled in
+    mode: Mode = Mode.LIVE
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with a message, and why."""
+
+    action: Action
+    score: float
+    line: float  # the score this one was held to: reject_score if it was reached, else spam_score
+    decided_by: str  # rule name, or a slug such as below-line
+    rules: tuple[RuleHit, ...] = ()  # heaviest first, shadow rules last
+    findings: tuple[Finding, ...] = ()

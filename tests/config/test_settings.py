@@ -1,0 +1,140 @@
+"""Settings from file and command line: order, origins, paths, and what is refused."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oborona.config import COMMAND_LINE, DEFAULT, SECTIONS, Settings, UnixAddress, load_settings
+from oborona.errors import ConfigError
+from oborona.toml import allowed, hints
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "oborona.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_file_and_command_line_the_schema_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    loaded = load_settings(None)
+    assert loaded.settings.milter == Settings().milter
+    assert loaded.settings.paths.state == "/var/lib/oborona"
+    assert loaded.settings.paths.policy == str(tmp_path / "policy.d")
+    assert set(loaded.origins.values()) == {DEFAULT}
+    assert loaded.settings.milter.address == UnixAddress("/run/oborona/milter.sock")
+    assert loaded.settings.milter.mode == 0o660
+
+
+def test_the_command_line_wins_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, "[milter]\nworkers = 3\ndrain_s = 1\n\n[log]\nlevel = 'debug'\n")
+    loaded = load_settings(path, {"milter.workers": "5", "counters.flush_s": "0.5"})
+    assert (loaded.settings.milter.workers, loaded.settings.milter.drain_s) == (5, 1.0)
+    assert (loaded.settings.counters.flush_s, loaded.settings.log.level) == (0.5, "debug")
+    assert loaded.origins["milter.workers"] == COMMAND_LINE
+    assert loaded.origins["milter.drain_s"] == f"{path}:3"
+    assert loaded.origins["log.level"] == f"{path}:6"
+    assert loaded.origins["log.format"] == DEFAULT
+    assert loaded.file == path
+
+
+def test_relative_paths_count_from_where_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    path = write(tmp_path, '[paths]\nstate = "state"\n')
+    loaded = load_settings(path)
+    assert loaded.settings.paths.state == str(tmp_path / "state")
+    assert loaded.settings.paths.policy == str(tmp_path / "policy.d")
+    assert load_settings(path, {"paths.state": "var"}).settings.paths.state == str(elsewhere / "var")
+    assert load_settings(Path("../oborona.toml")).settings.paths.state.endswith("/state")
+    assert load_settings(path, {"paths.state": "/srv/x"}).settings.paths.state == "/srv/x"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("milter.worker", "1", 'unknown setting "milter.worker"; did you mean milter.workers?'),
+        ("workers", "1", 'unknown setting "workers"'),
+        ("milter.workers", "many", 'milter.workers = "many": not allowed; a whole number, 0 to 256'),
+        ("milter.workers", "-1", "not allowed; a whole number, 0 to 256"),
+        ("milter.workers", "", "not allowed; a whole number, 0 to 256"),
+        ("milter.deadline_s", "nan", "not allowed; a number, 0.1 to 290"),
+        ("milter.deadline_s", "inf", "not allowed; a number, 0.1 to 290"),
+        ("milter.on_failure", "reject", 'not allowed; one of "accept", "tempfail"'),
+        ("milter.listen", "tcp:80", "no address to listen on; write unix:/run/oborona/milter.sock"),
+        ("milter.socket_mode", "888", "three octal digits"),
+        ("site.name", "a b", 'a host name, or ""'),
+        ("site.contact", "see\r\nX: y", "a URL or mail address"),
+        ("paths.state", "a\0b", "a path"),
+        ("paths.state", "", "a path"),
+    ],
+)
+def test_a_bad_command_line_is_refused(name: str, value: str, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_settings(None, {name: value})
+    assert str(refused.value).startswith("command line: ")
+    assert words in str(refused.value)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.binary(max_size=100)
+    | st.lists(
+        st.sampled_from(
+            ["[milter]\n", "[log]\n", "[[milter]]\n", "[milter.listen]\n", "workers = 2\n", "workers = 0xfffffffffffffffffffff\n", "level = 'info'\n",
+             "listen = 'unix:'\n", "listen = 'inet:99999@x'\n", "deadline_s = -inf\n", "milter.drain_s = 1e400\n", "log = {format = 'json'}\n", "'' = 1\n"]
+        ),
+        max_size=6,
+    ).map(lambda lines: "".join(lines).encode())
+)  # fmt: skip
+def test_any_bytes_are_settings_or_refused_with_their_file(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "oborona.toml"
+    path.write_bytes(raw)
+    try:
+        load_settings(path)
+    except ConfigError as error:
+        refused = error
+    else:
+        return
+    assert refused.file == str(path)
+
+
+@given(
+    st.sampled_from([f"{section}.{key}" for section, schema in SECTIONS.items() for key in hints(schema)]),
+    st.text(max_size=20),
+)
+def test_any_text_on_the_command_line_is_taken_or_refused(name: str, text: str) -> None:
+    section, key = name.split(".")
+    try:
+        value: Any = getattr(getattr(load_settings(None, {name: text}).settings, section), key)
+    except ConfigError:
+        return
+    assert not isinstance(value, float) or math.isfinite(value)
+
+
+@pytest.mark.parametrize(("section", "schema"), SECTIONS.items())
+def test_every_setting_says_what_it_means_and_what_is_allowed(
+    section: str, schema: type[msgspec.Struct]
+) -> None:
+    assert isinstance(getattr(Settings(), section), schema)
+    assert (schema.__doc__ or "").endswith(".")
+    for key, annotation in hints(schema).items():
+        assert next(meta.description for meta in annotation.__metadata__).endswith("."), key
+        assert allowed(annotation) not in ("a text", "another type", "a number", "a whole number"), key
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_default_is_allowed(section: str) -> None:
+    defaults = getattr(Settings(), section)
+    for key in hints(SECTIONS[section]):
+        load_settings(None, {f"{section}.{key}": str(getattr(defaults, key))})

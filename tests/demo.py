@@ -1,0 +1,181 @@
+"""`make demo`: real mail through a private Postfix, Oborona and Dovecot, and what happened to it.
+
+Some hundred messages of the SpamAssassin corpus (ham and spam, from the addresses they really came from), a small
+campaign of near-duplicates and GTUBE go in by SMTP. Everything listens on loopback, lives in folders in /tmp, and is
+stopped and removed at the end, also by Ctrl-C. Needs root, as Postfix and Dovecot do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from enum import StrEnum
+from typing import Final, NoReturn
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from tests.letters import Kind, Letter, campaign, corpus, gtube, mixed
+from tests.peers.dovecot import Dovecot
+from tests.peers.oborona import Oborona
+from tests.peers.postfix import Postfix
+
+SEED: Final = 20_240_607  # any; the same mail each time
+DELIVERED_S: Final = 60.0  # for Postfix's queue to run empty after the last message
+
+
+class Place(StrEnum):
+    """Where a message ended."""
+
+    INBOX = "inbox"
+    JUNK = "junk"
+    REFUSED = "refused"
+    TEMPFAILED = "tempfailed"
+    LOST = "lost"  # taken, and in no mailbox: must not happen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What happened to one message."""
+
+    letter: Letter
+    reply: str  # the last to the client, "250 2.0.0 text"
+    took_s: float
+
+
+@click.command()
+@click.option("--messages", default=300, show_default=True, help="Messages of the corpus.")
+@click.option("--campaign", "variants", default=60, show_default=True, help="Near-duplicates among them.")
+@click.option("--seed", default=SEED, show_default=True, help="Which, and in what order.")
+@click.option("--keep", is_flag=True, help="Leave everything running until Ctrl-C.")
+def main(messages: int, variants: int, seed: int, keep: bool) -> None:
+    """Send real mail through Postfix, Oborona and Dovecot, and show what happened to it."""
+    console = Console()
+    signal.signal(signal.SIGTERM, _stop)
+    if os.geteuid():
+        raise click.ClickException("Postfix and Dovecot must be started by root; try: sudo make demo")
+    letters = list(mixed([*corpus(messages, seed=seed), *campaign(variants, seed=seed), gtube()], seed=seed))
+    with ExitStack() as stack:
+        try:
+            with console.status("starting Dovecot, Oborona and Postfix"):
+                dovecot = stack.enter_context(Dovecot())
+                oborona = stack.enter_context(Oborona())
+                postfix = stack.enter_context(
+                    Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}")
+                )
+            outcomes = send(letters, postfix, console)
+            with console.status("waiting for the last delivery"):
+                await_delivery(outcomes, dovecot)
+            console.print(table(outcomes, dovecot))
+            for line in (*examples(outcomes, dovecot), *complaints(oborona)):
+                console.print(line)
+            if keep:
+                console.print(
+                    f"\nSMTP 127.0.0.1:{postfix.port} (XCLIENT allowed)   IMAP 127.0.0.1:{dovecot.imap_port}"
+                    f" (any user, password secret)\nmilter {oborona.milter}   state {oborona.state}\n"
+                    f"look closer: {' '.join(oborona.command('explain', 'ID'))}\nCtrl-C stops and removes all of it."
+                )
+                signal.pause()
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it running
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            console.print("stopping")
+            if not keep:
+                sys.exit(130)
+
+
+def send(letters: Sequence[Letter], postfix: Postfix, console: Console) -> list[Outcome]:
+    """Send each message in a session of its own, one after the other."""
+    columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    outcomes = []
+    with Progress(*columns, console=console, transient=True) as progress:
+        for letter in progress.track(letters):
+            started = time.perf_counter()
+            reply = postfix.send(
+                letter.wire,
+                sender=letter.sender,
+                recipients=[letter.recipient],
+                xclient={"ADDR": letter.client_ip, "NAME": "[UNAVAILABLE]"},
+                helo=letter.helo,
+            )[-1]
+            took_s = time.perf_counter() - started
+            outcomes.append(Outcome(letter=letter, reply=reply, took_s=took_s))
+    return outcomes
+
+
+def await_delivery(outcomes: Sequence[Outcome], dovecot: Dovecot) -> None:
+    """Wait until all that was taken is in a mailbox, or `DELIVERED_S`."""
+    taken = sum(outcome.reply.startswith("2") for outcome in outcomes)
+    deadline = time.monotonic() + DELIVERED_S
+    while dovecot.counts().total() < taken and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def place(outcome: Outcome, dovecot: Dovecot) -> Place:
+    """Return where a message ended: each has a mailbox of its own."""
+    if outcome.reply.startswith("5"):
+        return Place.REFUSED
+    if outcome.reply.startswith("4"):
+        return Place.TEMPFAILED
+    user = outcome.letter.recipient.partition("@")[0]
+    if dovecot.messages(user):
+        return Place.INBOX
+    return Place.JUNK if dovecot.messages(user, "Junk") else Place.LOST
+
+
+def table(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Table:
+    """Return what happened, one row for each kind of mail."""
+    shown = Table(title="what happened", title_justify="left")
+    shown.add_column("mail")
+    for column in ("sent", *Place, "median ms"):
+        shown.add_column(column, justify="right")
+    for kind in Kind:
+        of_kind = [outcome for outcome in outcomes if outcome.letter.kind is kind]
+        if not of_kind:
+            continue
+        ended = Counter(place(outcome, dovecot) for outcome in of_kind)
+        median_ms = statistics.median(outcome.took_s for outcome in of_kind) * 1000
+        counts = (str(ended[column]) if ended[column] else "·" for column in Place)
+        shown.add_row(kind, str(len(of_kind)), *counts, f"{median_ms:.0f}")
+    return shown
+
+
+def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
+    """Return reasons as the daemon gave them: one each of the inbox, the spam folder, and the refused."""
+    lines = []
+    for wanted, mailbox in ((Place.INBOX, "INBOX"), (Place.JUNK, "Junk")):
+        found = next((one for one in reversed(outcomes) if place(one, dovecot) is wanted), None)
+        if found is not None:
+            (raw, *_) = dovecot.messages(found.letter.recipient.partition("@")[0], mailbox)
+            message = message_from_bytes(raw, policy=policy.compat32)
+            reason = " ".join(str(message["X-Mras-Reason"] or "no X-Mras-Reason").split())
+            score = str(message["X-Mras-Score"] or "?")
+            lines.append(Text(f"{wanted} ({found.letter.kind}): {score}  X-Mras-Reason: {reason}"))
+    refused = next((one for one in reversed(outcomes) if place(one, dovecot) is Place.REFUSED), None)
+    if refused is not None:
+        lines.append(Text(f"{Place.REFUSED} ({refused.letter.kind}): {refused.reply}"))
+    return lines
+
+
+def complaints(oborona: Oborona) -> list[Text]:
+    """Return the last errors that the daemon logged: there should be none."""
+    return [Text(line, style="red") for line in oborona.log().splitlines() if " level=error " in line][-5:]
+
+
+def _stop(*_signal: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Folders that other users can enter."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder with a short path that any user can enter, as sockets need it."""
+    folder = Path(tempfile.mkdtemp(prefix="oborona-test-", dir="/tmp"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)

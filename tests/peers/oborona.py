@@ -1,0 +1,98 @@
+"""Our own daemon as a process, as an admin starts it: `oborona serve` with the shipped settings and a state of its own.
+
+It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+PROGRAM: Final = Path(sys.executable).with_name("oborona")
+SETTINGS: Final = Path(__file__).parents[2] / "etc" / "oborona.toml"
+READY_S: Final = 30.0  # it takes below a second; much more on a busy machine
+STOP_S: Final = 30.0  # above what it waits for sessions in flight
+
+
+class Oborona:
+    """A daemon in a folder of its own.
+
+    Args:
+        settings: by SECTION.KEY, over the shipped ones.
+        config: settings file.
+    """
+
+    def __init__(self, settings: Mapping[str, object] = {}, *, config: Path = SETTINGS) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
+        self.root.chmod(0o755)
+        self.state = self.root / "state"
+        self.milter = f"unix:{self.root}/milter.sock"
+        self._settings = {"milter.listen": self.milter, "milter.socket_mode": "0666"} | dict(settings)
+        self._config = config
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.stop()
+
+    def command(self, *words: str) -> list[str]:
+        """Return the command line of a command on this daemon's settings and state."""
+        assignments = [
+            word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")
+        ]
+        return [str(PROGRAM), "--config", str(self._config), "--state", str(self.state), *assignments, *words]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command beside the daemon, and return what it said."""
+        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=60, check=False)
+
+    def start(self) -> None:
+        """Start it, and wait until it says that it is ready.
+
+        Raises:
+            RuntimeError: it did not come up; the text is what it said.
+        """
+        with (self.root / "output").open("ab") as output:
+            before = output.tell()
+            self.process = subprocess.Popen(
+                self.command("serve"),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl-C is for us, who stop it
+            )
+        deadline = time.monotonic() + READY_S
+        while "ready on" not in self.log()[before:]:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"oborona did not start:\n{self.log()}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Stop it as an admin would, by force if it does not, and remove its folder."""
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=STOP_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()  # its children end with it
+                self.process.wait()
+            self.process = None
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def log(self) -> str:
+        """Return everything that it said."""
+        output = self.root / "output"
+        return output.read_text(errors="backslashreplace") if output.exists() else ""

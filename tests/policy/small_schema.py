@@ -1,0 +1,49 @@
+"""A schema of a few facts, and facts objects for it."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from oborona.policy.expression import Counted, Fact, Schema
+from oborona.types import Stage
+
+SCHEMA = Schema(
+    facts=(
+        Fact(name="client.ip", type=str, stage=Stage.CONNECT, doc="Address of the client."),
+        Fact(name="client.listed", type=bool, stage=Stage.CONNECT, doc="On a list."),
+        Fact(name="sender", type=str, stage=Stage.SENDER, doc="MAIL FROM."),
+        Fact(name="recipients", type=int, stage=Stage.RECIPIENT, doc="How many so far."),
+        Fact(name="from.domain", type=str, stage=Stage.CONTENT, doc="Domain in From."),
+        Fact(name="subject", type=str, stage=Stage.CONTENT, doc="Subject."),
+        Fact(name="text.words", type=int, stage=Stage.CONTENT, doc="Words a reader sees."),
+        Fact(name="text.hidden_share", type=float, stage=Stage.CONTENT, doc="Hidden share, 0 to 1."),
+        Fact(name="link.hosts", type=frozenset[str], stage=Stage.CONTENT, doc="Hosts of links."),
+    ),
+    counted=(
+        Counted(name="ClientIp", number=15, stage=Stage.CONNECT, doc="Client address."),
+        Counted(name="From", number=14, stage=Stage.CONTENT, doc="From address."),
+    ),
+    findings={"listed-client": Stage.CONNECT, "hidden-text": Stage.CONTENT},
+)
+
+
+def facts(**changed: Any) -> Any:
+    """Return facts of a short message; `changed` by attribute."""
+    methods: dict[str, Callable[..., Any]] = {
+        "count": lambda type_, window, metric: type_ * 100 + window * 10 + metric,
+        "ham": lambda type_, window: type_ + window,
+        "spam_share": lambda type_, window: type_ / 100 + window / 1000,
+        "found": lambda name: name == "hidden-text",
+    }
+    values = {
+        "client_ip": "192.0.2.1",
+        "client_listed": False,
+        "sender": "a@example.org",
+        "recipients": 1,
+        "from_domain": "example.org",
+        "subject": "Free tickets",
+        "text_words": 7,
+        "text_hidden_share": 0.25,
+        "link_hosts": frozenset({"www.example.com", "tickets.example.ru"}),
+    }
+    return SimpleNamespace(**(methods | values | changed))

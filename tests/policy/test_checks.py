@@ -1,0 +1,171 @@
+"""Each check: what it finds, and the near miss that it must leave alone."""
+
+import base64
+
+import pytest
+
+from oborona.message.findings import NAMES
+from oborona.message.parse import parse
+from oborona.policy.checks import CHECKS, FINDINGS
+from oborona.policy.checks.context import Context
+from oborona.policy.decide import PARTIAL
+from oborona.types import Client, Envelope
+
+HEAD = "From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
+NOW = 1_795_170_000.0  # 2026-11-20T10:20Z
+CLIENT = Client(ip="198.51.100.7", name="mail.a.example")
+
+
+def found(raw: str | bytes, envelope: Envelope = Envelope(client=CLIENT)) -> dict[str, str]:
+    message = parse(raw if isinstance(raw, bytes) else raw.encode())
+    context = Context(message=message, envelope=envelope, site="mx.b.example", now=NOW)
+    return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
+
+
+def html(body: str, head: str = HEAD) -> str:
+    return f"{head}Subject: x\nMIME-Version: 1.0\nContent-Type: text/html\n\n{body}\n"
+
+
+def attached(name: str, data: bytes) -> str:
+    return (
+        f'{HEAD}Subject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nsee\n'
+        f'--b\nContent-Type: application/octet-stream; name="{name}"\nContent-Transfer-Encoding: base64\n'
+        f'Content-Disposition: attachment; filename="{name}"\n\n{base64.b64encode(data).decode()}\n--b--\n'
+    )
+
+
+def test_a_plain_letter_has_nothing() -> None:
+    assert found(f"{HEAD}Subject: lunch\n\nAt noon?\n") == {}
+
+
+def test_names_of_findings_are_unique_and_explained() -> None:
+    assert not set(FINDINGS) & {*NAMES, PARTIAL}
+    assert len(FINDINGS) == len(CHECKS)
+    assert all(len(meaning) > 20 for meaning in FINDINGS.values())
+
+
+GTUBE = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
+
+
+def test_gtube_in_plain_sight_and_encoded() -> None:
+    assert "gtube" in found(f"{HEAD}Subject: x\n\n{GTUBE}\n")
+    coded = base64.b64encode(GTUBE.encode()).decode()
+    assert "gtube" in found(f"{HEAD}MIME-Version: 1.0\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n{coded}\n")
+    assert "gtube" not in found(f"{HEAD}Subject: x\n\n{GTUBE[:-1]}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "evidence"),
+    [
+        ("X-Mras: Ok", "x-mras"),
+        ("X-MRAS-Score: 0 / 100", "x-mras-score"),
+        ("Authentication-Results: mx.b.example; spf=pass", "authentication-results"),
+        ("Authentication-Results: mx.a.example; spf=pass", None),
+        ("X-Spam-Flag: NO", None),
+    ],
+)
+def test_forged_verdict(line: str, evidence: str | None) -> None:
+    assert found(f"{line}\n{HEAD}Subject: x\n\nhi\n").get("forged-verdict") == evidence
+
+
+@pytest.mark.parametrize(
+    ("helo", "ip", "name", "login", "hit"),
+    [
+        ("mx.b.example", "198.51.100.7", "", "", True),
+        ("MX.b.example.", "198.51.100.7", "", "", True),
+        ("b.example", "198.51.100.7", "dsl.isp.example", "", True),
+        ("b.example", "198.51.100.7", "out.b.example", "", False),
+        ("203.0.113.9", "198.51.100.7", "", "", True),
+        ("[203.0.113.9]", "198.51.100.7", "", "", True),
+        ("[198.51.100.7]", "198.51.100.7", "", "", False),
+        ("[IPv6:2001:DB8::7]", "2001:db8::7", "", "", False),
+        ("mail.a.example", "198.51.100.7", "", "", False),
+        ("mx.b.example", "198.51.100.7", "", "ann", False),
+        ("mx.b.example", "127.0.0.1", "", "", False),
+        ("", "198.51.100.7", "", "", False),
+    ],
+)
+def test_forged_helo(helo: str, ip: str, name: str, login: str, hit: bool) -> None:
+    envelope = Envelope(client=Client(ip=ip, name=name), helo=helo, login=login, recipients=("bob@b.example",))
+    assert ("forged-helo" in found(f"{HEAD}Subject: x\n\nhi\n", envelope)) is hit
+
+
+@pytest.mark.parametrize(
+    ("subject", "more", "body", "hit"),
+    [
+        ("Re: your account", "", "Click here", True),
+        ("RE[2]: your account", "", "Click here", True),
+        ("Отв: счет", "", "Нажмите", True),
+        ("Re: your account", "In-Reply-To: <2@b.example>\n", "yes", False),
+        ("Re: your account", "", "On Monday Bob wrote:\n> ok?\n\nyes", False),
+        ("Regarding lunch", "", "hi", False),
+        ("Fwd: lunch", "", "hi", False),
+    ],
+)
+def test_forged_reply(subject: str, more: str, body: str, hit: bool) -> None:
+    assert ("forged-reply" in found(f"{HEAD}{more}Subject: {subject}\n\n{body}\n")) is hit
+
+
+@pytest.mark.parametrize(
+    ("head", "evidence"),
+    [
+        (HEAD.replace("Date: Fri, 20 Nov 2026 10:00:00 +0000\n", ""), "no Date"),
+        (HEAD.replace("Fri, 20 Nov 2026", "Fri, 25 Nov 2026"), "Date in the future"),
+        (HEAD.replace("Fri, 20 Nov 2026 10:00:00 +0000", "yesterday"), "Date unreadable"),
+        (HEAD.replace("Message-ID: <1@a.example>\n", ""), "no Message-ID"),
+        (HEAD + "From: eve@e.example\n", "from 2 times"),
+        (HEAD.replace("Ann <ann@a.example>", "Ann"), "From without address"),
+        (HEAD.replace("From: Ann <ann@a.example>\n", ""), "no From"),
+        (HEAD.replace("10:00:00 +0000", "23:00:00 -1200"), None),  # a day ahead is a time zone
+    ],
+)
+def test_odd_headers(head: str, evidence: str | None) -> None:
+    assert found(f"{head}Subject: x\n\nhi\n").get("odd-headers") == evidence
+
+
+@pytest.mark.parametrize(
+    ("sender", "more", "hit"),
+    [
+        ('"service@bank.example" <x@evil.test>', "", True),
+        ('"Bank (service@bank.example)" <x@evil.test>', "", True),
+        ('"ann@a.example" <ann@a.example>', "", False),
+        ('"ann@mail.a.example" <ann@a.example>', "", False),
+        ('"ann@a.example via List" <list@l.test>', "List-Id: <l.l.test>\n", False),
+        ('"Ann @ work" <ann@a.example>', "", False),
+    ],
+)
+def test_foreign_display_name(sender: str, more: str, hit: bool) -> None:
+    head = HEAD.replace("Ann <ann@a.example>", sender)
+    assert ("foreign-display-name" in found(f"{head}{more}Subject: x\n\nhi\n")) is hit
+
+
+@pytest.mark.parametrize(
+    ("link", "hit"),
+    [
+        ('<a href="http://evil.test/x">https://www.bank.com/login</a>', True),
+        ('<a href="http://evil.test/x"><b>www.bank.com</b></a>', True),
+        ('<a href="http://login.bank.com/x">www.bank.com</a>', False),
+        ('<a href="http://click.a.example/x">www.bank.com</a>', False),  # the sender's own click counter
+        ('<a href="http://evil.test/x">click here</a>', False),
+        ('<a href="http://evil.test/x">see www.bank.com for more</a>', False),
+        ('<a href="mailto:x@evil.test">x@bank.com</a>', False),
+    ],
+)
+def test_link_mismatch(link: str, hit: bool) -> None:
+    assert ("link-mismatch" in found(html(f"<p>Hello, {link}</p>"))) is hit
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "evidence"),
+    [
+        ("setup.exe", b"MZ\x90", "setup.exe"),
+        ("invoice.pdf.scr", b"x", "invoice.pdf.scr (double extension)"),
+        ("REPORT.VBS", b"x", "REPORT.VBS"),
+        ("photo.jpg", b"MZ\x90\0\3\0\0\0", "photo.jpg (a program by its first bytes)"),
+        ("report.pdf", b"%PDF-1.7", None),
+        ("exe", b"x", None),
+        ("notes.exe.txt", b"x", None),
+    ],
+)
+def test_executable_attachment(name: str, data: bytes, evidence: str | None) -> None:
+    assert found(attached(name, data)).get("executable-attachment") == evidence

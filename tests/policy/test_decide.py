@@ -1,0 +1,67 @@
+"""Scores to verdicts: the lines, who decided, shadow rules."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.policy.decide import decide, unfinished
+from oborona.types import Action, Finding, Mode, RuleHit, Verdict
+
+
+def hit(name: str, score: float, mode: Mode = Mode.LIVE) -> RuleHit:
+    return RuleHit(name=name, score=score, mode=mode)
+
+
+def verdict(*hits: RuleHit) -> Verdict:
+    return decide(hits, (), spam_score=100, reject_score=200)
+
+
+@pytest.mark.parametrize(
+    ("scores", "action", "line"),
+    [
+        ([], Action.ACCEPT, 100),
+        ([99.99], Action.ACCEPT, 100),
+        ([99.996], Action.SPAM, 100),  # shown as 100.00, so it is 100.00
+        ([100], Action.SPAM, 100),
+        ([60, 39.9], Action.ACCEPT, 100),
+        ([60, 40], Action.SPAM, 100),
+        ([199.99], Action.SPAM, 100),
+        ([150, 50], Action.REJECT, 200),
+        ([300, -150], Action.SPAM, 100),
+        ([0.1] * 10 + [99], Action.SPAM, 100),  # ten tenths are one
+    ],
+)
+def test_each_line_is_reached_exactly(scores: list[float], action: Action, line: float) -> None:
+    result = verdict(*(hit(f"R{number}", score) for number, score in enumerate(scores)))
+    assert (result.action, result.line) == (action, line)
+
+
+def test_the_rule_that_carried_the_sum_over_the_line_decides() -> None:
+    assert verdict(hit("A", 10), hit("B", 60), hit("C", 45)).decided_by == "C"
+    assert verdict(hit("A", 10), hit("B", 120)).decided_by == "B"
+    assert verdict(hit("GOOD", -50), hit("B", 100), hit("C", 50)).decided_by == "C"
+    assert verdict(hit("A", 10)).decided_by == "below-line"
+
+
+def test_a_shadow_rule_is_listed_last_and_scores_nothing() -> None:
+    result = verdict(hit("BIG", 500, Mode.SHADOW), hit("SMALL", 5))
+    assert result.action is Action.ACCEPT
+    assert result.score == 5
+    assert [one.name for one in result.rules] == ["SMALL", "BIG"]
+
+
+def test_an_unfinished_scan_says_so() -> None:
+    result = unfinished("deadline", action=Action.TEMPFAIL, spam_score=100)
+    assert result.action is Action.TEMPFAIL
+    assert result.decided_by == "partial"
+    assert Finding("partial", "deadline") in result.findings
+
+
+@given(st.lists(st.floats(-1000, 1000, allow_nan=False), max_size=30), st.randoms())
+def test_order_of_rules_changes_nothing_and_every_verdict_names_who_decided(scores: list[float], random: object) -> None:
+    hits = [hit(f"R{number}", score) for number, score in enumerate(scores)]
+    shuffled = list(hits)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    first, second = verdict(*hits), verdict(*shuffled)
+    assert first == second
+    assert (first.action is Action.ACCEPT) == (first.decided_by == "below-line")

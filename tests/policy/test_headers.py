@@ -1,0 +1,81 @@
+"""Headers of ours: what is written, and what is taken away when it comes in."""
+
+import email
+import email.header
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.policy.headers import fold, foreign, ours, reason
+from oborona.types import Action, Mode, RuleHit, Verdict
+
+
+def verdict(action: Action, *rules: RuleHit) -> Verdict:
+    return Verdict(action=action, score=37.5, line=100, decided_by="below-line", rules=rules)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_foreign"),
+    [
+        ("x-mras", " Ok", True),
+        ("x-mras-score", "0 / 100", True),
+        ("x-mras-anything", "", True),
+        ("x-mrassive", "", False),
+        ("x-spam-flag", "NO", True),
+        ("x-spam-status", "No", False),
+        ("authentication-results", " mx.test; spf=pass", True),
+        ("authentication-results", "MX.Test 1; dkim=pass", True),
+        ("authentication-results", "\r\n\t(a (nested) comment) mx.test (here)\r\n ; none", True),
+        ("authentication-results", ' "mx.test"; none', True),
+        ("authentication-results", "other.test; spf=pass mx.test", False),
+        ("authentication-results", "", False),
+        ("authentication-results", ";", False),
+        ("received", "from mx.test", False),
+    ],
+)
+def test_what_is_taken_away(name: str, value: str, is_foreign: bool) -> None:
+    assert foreign(name, value, "mx.test") is is_foreign
+
+
+def test_good_mail_says_why_too() -> None:
+    headers = dict(ours(verdict(Action.ACCEPT), "ID.SIG"))
+    assert headers == {
+        "X-Mras": "Ok",
+        "X-Mras-Score": "37.5 / 100",
+        "X-Mras-Reason": "below-line(no rule fired)",
+        "X-Mras-Id": "ID.SIG",
+    }
+
+
+@pytest.mark.parametrize(("action", "word"), [(Action.SPAM, "Probable"), (Action.REJECT, "Spam")])
+def test_spam_carries_the_flag_that_clients_know(action: Action, word: str) -> None:
+    headers = dict(ours(verdict(action), "ID.SIG"))
+    assert headers["X-Mras"] == word
+    assert headers["X-Spam-Flag"] == "YES"
+
+
+def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
+    text = reason(
+        verdict(
+            Action.ACCEPT,
+            RuleHit(name="MASS_TEXT", score=30, say="seen 412 in 1h from 96 addresses"),
+            RuleHit(name="QUIET", score=7.5),
+            RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
+        )
+    )
+    assert text == "below-line MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 TRIAL=50.0[shadow]"
+
+
+@given(st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=3000))
+def test_a_folded_value_is_safe_in_a_header_and_reads_back(text: str) -> None:
+    """Invariant: ASCII, every line under 998 octets and after the first begun by a tab, and the words come back in order."""
+    value = fold(text, 15)
+    lines = value.split("\n")
+    assert value.isascii()
+    assert all(len(line) <= 998 for line in lines)
+    assert all(line.startswith(("\t", " ")) for line in lines[1:])
+    assert "\r" not in value
+    parsed = email.message_from_string(f"X-Mras-Reason: {value}\n\n")["X-Mras-Reason"]
+    if text.isascii():
+        assert parsed.replace("\n\t", "").replace(" ", "") == text.replace(" ", "")

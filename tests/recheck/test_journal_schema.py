@@ -1,0 +1,166 @@
+"""The journal's file: made, brought up, refused, or set aside; never destroyed."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from oborona.errors import StoreError, StoreFull, StoreVersion
+from oborona.recheck import schema
+from oborona.recheck.journal import Journal
+from oborona.recheck.reading import Reader
+from tests.recheck.entries import make_entry
+
+
+async def fill(path: Path, number: int) -> None:
+    async with await Journal.open(path) as journal:
+        for _ in range(number):
+            journal.append(make_entry())
+
+
+def test_a_new_file_is_private_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    assert schema.prepare(path) is None
+    assert path.stat().st_mode & 0o027 == 0
+    with closing(schema.open_writer(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+        assert db.execute("PRAGMA page_size").fetchone() == (schema.PAGE_BYTES,)
+        assert db.execute("PRAGMA synchronous").fetchone() == (1,)
+
+
+async def test_preparing_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 3)
+    assert schema.prepare(path) is None
+    async with await Reader.open(path) as reader:
+        assert await reader.count() == 3
+
+
+async def test_an_empty_file_is_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.touch()
+    assert schema.prepare(path) is None
+    await fill(path, 1)
+
+
+async def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 1)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreVersion, match="newer"):
+        schema.prepare(path)
+    with pytest.raises(StoreVersion, match="newer"):
+        await Journal.open(path)
+    with pytest.raises(StoreVersion, match="newer"):
+        await Reader.open(path)
+    assert path.read_bytes() == before
+
+
+async def test_an_older_version_is_brought_up_by_a_writer_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("ALTER TABLE verdict ADD COLUMN extra",)))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    with pytest.raises(StoreError, match="starting Oborona brings it up"):
+        await Reader.open(path)
+    schema.prepare(path)
+    with closing(schema.open_writer(path)) as db:
+        assert db.execute("SELECT extra FROM verdict").fetchall() == [(None,), (None,)]
+    async with await Reader.open(path) as reader:
+        assert await reader.count() == 2
+
+
+async def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 2)
+    broken = ("ALTER TABLE verdict ADD COLUMN extra", "ALTER TABLE absent ADD COLUMN extra")
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
+        patch.setattr(schema, "VERSION", schema.VERSION + 1)
+        with pytest.raises(StoreError, match="no such table"):
+            schema.prepare(path)
+    with closing(schema.open_writer(path)) as db:
+        assert "extra" not in [column[1] for column in db.execute("PRAGMA table_info(verdict)")]
+
+
+async def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE contacts (name)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="not a journal of Oborona"):
+        schema.prepare(path)
+    with pytest.raises(StoreError, match="not a journal of Oborona"):
+        await Reader.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda _: b"not a database at all, " * 1000, id="text"),
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="half"),
+        pytest.param(lambda whole: whole[:5000], id="less than a page"),
+        pytest.param(lambda whole: whole[:100] + bytes(len(whole) - 100), id="zeros"),
+        pytest.param(lambda whole: whole[:100] + b"\xff" * (len(whole) - 100), id="ones"),
+    ],
+)
+async def test_a_damaged_file_is_set_aside_whole(tmp_path: Path, damage: object) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 300)
+    assert callable(damage)
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
+
+    with pytest.raises(schema.Damaged, match="damaged"):
+        await Journal.open(path)
+    assert path.read_bytes() == damaged
+
+    aside = schema.prepare(path, lambda: 1_750_000_000.0)
+    assert aside == tmp_path / "journal.db.damaged-20250615T150640Z"
+    assert aside.read_bytes() == damaged
+    await fill(path, 1)
+    assert schema.prepare(path) is None
+
+
+async def test_any_byte_that_rots_gives_an_error_of_ours_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    await fill(path, 40)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 997):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            async with await Reader.open(path) as reader:
+                await reader.count()
+                await reader.find(queue_id="4Xk2mT0gZ9z")
+        except StoreError:
+            continue
+
+
+@pytest.mark.parametrize("place", ["missing/journal.db", "file/journal.db", "folder"])
+async def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match=place):
+        schema.prepare(tmp_path / place)
+    with pytest.raises(StoreError, match=place):
+        await Journal.open(tmp_path / place)
+
+
+def test_errors_of_sqlite_are_told_in_an_admins_words() -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    assert isinstance(schema.explained(full, Path("j")), StoreFull)
+    assert str(schema.explained(full, Path("j"))) == "j: no room left on the disk"
