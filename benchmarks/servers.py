@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ def oborona(folder: Path, *, transport: str, workers: int) -> Iterator[Server]:
     """Run our daemon as it ships, with a store of its own."""
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
-    command = [
+    command: list[str | Path] = [
         Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
         "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
         "--set", f"milter.workers={workers}", "--set", "log.level=warning", "serve",
@@ -52,7 +52,9 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
     """
     for program in ("rspamd", "redis-server", "unbound"):
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
-            sys.exit(f"{program} is missing: apt-get install --no-install-recommends rspamd redis-server unbound")
+            sys.exit(
+                f"{program} is missing: apt-get install --no-install-recommends rspamd redis-server unbound"
+            )
     milter, redis, resolver = _free_port(), _free_port(), _free_port()
     local = folder / "etc/local.d"
     local.mkdir(parents=True)
@@ -61,8 +63,8 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
     for name, text in _rspamd_settings(folder, milter, redis, resolver, workers).items():
         (local / name).write_text(text)
     (folder / "unbound.conf").write_text(
-        f"server:\n interface: 127.0.0.1@{resolver}\n username: \"\"\n chroot: \"\"\n directory: \"{folder}\"\n pidfile: \"\"\n"
-        " use-syslog: no\n module-config: \"iterator\"\n do-not-query-localhost: no\n local-zone: \".\" static\n num-threads: 1\n"
+        f'server:\n interface: 127.0.0.1@{resolver}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
+        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n num-threads: 1\n'
     )
     user = pwd.getpwnam("_rspamd")
     for path in (folder, *folder.rglob("*")):
@@ -71,11 +73,25 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
     with ExitStack() as stack:
         redis_pid = stack.enter_context(
             _running(
-                ["redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder],
+                [
+                    "redis-server",
+                    "--port",
+                    str(redis),
+                    "--bind",
+                    "127.0.0.1",
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "no",
+                    "--dir",
+                    folder,
+                ],
                 folder / "redis.log",
             )
         )
-        dns_pid = stack.enter_context(_running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], folder / "unbound.log"))
+        dns_pid = stack.enter_context(
+            _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], folder / "unbound.log")
+        )
         pid = stack.enter_context(
             _running(
                 [
@@ -109,7 +125,9 @@ def _rspamd_settings(folder: Path, milter: int, redis: int, resolver: int, worke
 @contextmanager
 def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
     try:
         yield process.pid
     finally:
@@ -121,9 +139,9 @@ def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
             process.wait()
 
 
-def _wait(answers: object, log: Path) -> None:
+def _wait(answers: Callable[[], bool], log: Path) -> None:
     limit = time.monotonic() + PATIENCE_S
-    while not answers():  # type: ignore[operator]
+    while not answers():
         if time.monotonic() > limit:
             sys.exit(f"did not start; its log ends:\n{log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.05)

@@ -40,7 +40,9 @@ from oborona.recheck.keeper import keep
 COUNTERS: Final = "counters"  # folder in the state folder
 JOURNAL: Final = "journal.db"
 MIB: Final = 1 << 20
-GUARD_AFTER_S: Final = 5.0  # a transport waits this much longer than a session may take: the session answers first
+GUARD_AFTER_S: Final = (
+    5.0  # a transport waits this much longer than a session may take: the session answers first
+)
 
 log = logging.getLogger("oborona")
 
@@ -75,7 +77,9 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         if Role.WRITER in roles:
             jobs.append(Job(name="writer", run=partial(write, loaded), stops_last=True))
         if Role.WORKER in roles:
-            stack.enter_context(lock.hold(Path(loaded.settings.paths.state) / "workers.lock", "oborona workers"))
+            stack.enter_context(
+                lock.hold(Path(loaded.settings.paths.state) / "workers.lock", "oborona workers")
+            )
             jobs += _workers(loaded, stack)
         if Role.KEEPER in roles:
             jobs.append(Job(name="keeper", run=partial(_keep, loaded)))
@@ -100,7 +104,9 @@ def prepare_state(state: Path) -> None:
 def _workers(loaded: Loaded, stack: ExitStack) -> list[Job]:
     """Open the socket and return the jobs that share it."""
     asked = loaded.settings.milter
-    listener = sockets.listen(asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode)
+    listener = sockets.listen(
+        asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
+    )
     stack.callback(sockets.close_and_unlink, listener)
     count = asked.workers or len(os.sched_getaffinity(0))
     return [

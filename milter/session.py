@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -30,7 +30,7 @@ from oborona.policy.stages import deciding
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign, to_text
-from oborona.types import Action, Client, Envelope, Finding, Stage, Verdict
+from oborona.types import Action, Client, Envelope, Stage, Verdict
 
 log = logging.getLogger("oborona.session")
 

@@ -25,9 +25,9 @@ from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
+from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
 from oborona.milter.session import Bench, Session
-from oborona.milter.door import DoorFactory
 from oborona.policy.facts import SCHEMA
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
@@ -93,7 +93,9 @@ class Worker:
         counters = LmdbCounters(
             self._state / "counters", f"worker-{self._number}", sync_s=self._settings.counters.sync_s
         )
-        async with await Journal.open(self._state / "journal.db", batch_s=self._settings.journal.batch_s) as journal:
+        async with await Journal.open(
+            self._state / "journal.db", batch_s=self._settings.journal.batch_s
+        ) as journal:
             bench = Bench(
                 site=Site(name=self._name, hasher=Hasher(keys.shingles), counters=counters),
                 settings=self._settings.milter,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -263,7 +263,7 @@ _PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168
 _NOBODY: Final = Mailbox(name="", address="", domain="")
 
 
-def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, str | int | bool]:
+def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
     return {
         "client_ip": envelope.client.ip,
         "client_name": envelope.client.name,

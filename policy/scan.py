@@ -6,8 +6,6 @@ the answer is given.  Stores come as arguments; the same message, counts, policy
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from oborona.errors import StoreError

@@ -78,7 +78,7 @@ def main(messages: int, variants: int, seed: int, keep: bool) -> None:
             with console.status("waiting for the last delivery"):
                 await_delivery(outcomes, dovecot)
             console.print(table(outcomes, dovecot))
-            for line in (*examples(outcomes, dovecot), *complaints(oborona)):
+            for line in (caught_after(outcomes, dovecot), *examples(outcomes, dovecot), *complaints(oborona)):
                 console.print(line)
             if keep:
                 console.print(
@@ -152,20 +152,34 @@ def table(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Table:
 
 
 def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
-    """Return reasons as the daemon gave them: one each of the inbox, the spam folder, and the refused."""
+    """Return reasons as the daemon gave them: the highest score of the inbox and of the spam folder, and a refusal."""
     lines = []
     for wanted, mailbox in ((Place.INBOX, "INBOX"), (Place.JUNK, "Junk")):
-        found = next((one for one in reversed(outcomes) if place(one, dovecot) is wanted), None)
-        if found is not None:
-            (raw, *_) = dovecot.messages(found.letter.recipient.partition("@")[0], mailbox)
-            message = message_from_bytes(raw, policy=policy.compat32)
-            reason = " ".join(str(message["X-Mras-Reason"] or "no X-Mras-Reason").split())
-            score = str(message["X-Mras-Score"] or "?")
-            lines.append(Text(f"{wanted} ({found.letter.kind}): {score}  X-Mras-Reason: {reason}"))
+        scored = []
+        for outcome in outcomes:
+            if place(outcome, dovecot) is wanted:
+                user = outcome.letter.recipient.partition("@")[0]
+                message = message_from_bytes(dovecot.messages(user, mailbox)[0], policy=policy.compat32)
+                score = str(message["X-Mras-Score"] or "0")
+                reason = " ".join(str(message["X-Mras-Reason"] or "none").split())
+                scored.append(
+                    (float(score.split()[0]), f"{wanted} ({outcome.letter.kind}): {score}  {reason}")
+                )
+        if scored:
+            lines.append(Text(max(scored)[1]))
     refused = next((one for one in reversed(outcomes) if place(one, dovecot) is Place.REFUSED), None)
     if refused is not None:
         lines.append(Text(f"{Place.REFUSED} ({refused.letter.kind}): {refused.reply}"))
     return lines
+
+
+def caught_after(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Text:
+    """Return how much of the campaign was delivered before the first of it was filed or refused."""
+    ended = [place(outcome, dovecot) for outcome in outcomes if outcome.letter.kind is Kind.CAMPAIGN]
+    first = next((count for count, where in enumerate(ended) if where is not Place.INBOX), len(ended))
+    return Text(
+        f"campaign: {first} of {len(ended)} in the inbox before the first was held, {ended.count(Place.INBOX)} in all"
+    )
 
 
 def complaints(oborona: Oborona) -> list[Text]:

@@ -20,7 +20,7 @@ def check(context: Context) -> Finding | None:
     """
     message = context.message
     odd = []
-    if message.from_ is None:
+    if message.from_ is None or not message.from_.domain:
         odd.append("no From" if message.get("from") is None else "From without address")
     if message.get("date") is None:
         odd.append("no Date")

@@ -59,7 +59,9 @@ def load(state: Path) -> Keys:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     if len(secret) != LENGTH:
-        raise StoreError(f"{path}: {len(secret)} bytes instead of {LENGTH}: restore it from a backup; a new one voids every count")
+        raise StoreError(
+            f"{path}: {len(secret)} bytes instead of {LENGTH}: restore it from a backup; a new one voids every count"
+        )
     return keys(secret)
 
 

@@ -97,7 +97,7 @@ def test_a_record_of_weeks_stays_within_its_windows_and_slack() -> None:
     stored = b""
     for bucket in range(BUCKET, BUCKET + 30 * 144):
         stored = record.merge(stored, record.cells([1, 0, 0, 0, 0, 0], bucket), bucket)
-        assert len(stored) <= (150 + 15) * CELL_BYTES + TIDY_BYTES
+        assert len(stored) <= (150 + 2 * 15) * CELL_BYTES + TIDY_BYTES
     now = (BUCKET + 30 * 144 - 1) * 600.0
     [totals] = decode.totals([stored], now)
     assert [one[Metric.SEEN] for one in totals] == [1, 6, 144, 13 * 144 + 72]

@@ -46,11 +46,11 @@ def test_a_clock_that_runs_is_believed() -> None:
     assert all(clock.believes(bucket) for bucket in range(1000, 1300))
     assert clock.newest == 1299
     assert clock.believes(1299 + 144)
-    assert clock.believes(1290)
+    assert clock.believes(1300)
     assert clock.newest == 1299 + 144
 
 
-@pytest.mark.parametrize("jump", [145, 1_000_000, -145, -1_000_000])
+@pytest.mark.parametrize("jump", [145, 1_000_000, -300, -1_000_000])
 def test_a_jump_is_believed_after_an_hour(jump: int) -> None:
     clock = SteadyClock(2_000_000)
     there = 2_000_000 + jump

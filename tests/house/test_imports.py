@@ -36,7 +36,9 @@ def imported(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0 or "expression" in path.parts or "config" in path.parts, f"{path}: relative import"
+            assert node.level == 0 or "expression" in path.parts or "config" in path.parts, (
+                f"{path}: relative import"
+            )
             if node.level == 0:
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
 

@@ -11,8 +11,8 @@ from oborona.message.findings import NAMES, Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.parse import parse
 
-# The standard library stops at what it calls a defect in these; we read on as mail clients do.
-KNOWN_DIFFERENT = 6
+# Five messages hold base64 cut or mixed with text; the standard library gives up or decodes less of it than we do.
+KNOWN_DIFFERENT = 5
 
 
 def texts_of_oracle(message: Oracle) -> list[bytes]:
@@ -42,6 +42,7 @@ def test_text_parts_are_those_of_the_standard_library(corpus: list[Path]) -> Non
         raw = path.read_bytes()
         if texts_of_ours(raw) != texts_of_oracle(email.message_from_bytes(raw)):
             different.append(path.name)
+            assert "base64-broken" in {finding.name for finding in parse(raw).findings}, path.name
     assert len(different) <= KNOWN_DIFFERENT, different
 
 
@@ -55,8 +56,8 @@ def test_every_message_of_the_corpus_is_read(corpus: list[Path]) -> None:
         assert {finding.name for finding in message.findings} <= NAMES.keys()
         without_from += message.from_ is None
         without_text += not message.text
-    assert without_from < 10
-    assert without_text < 40
+    assert without_from == 3  # they have no From field
+    assert without_text <= 19  # pictures alone
 
 
 def test_a_second_look_sees_the_same(corpus: list[Path]) -> None:

@@ -13,10 +13,10 @@ from oborona.types import Client, Envelope
 
 HEAD = "From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
 NOW = 1_795_170_000.0  # 2026-11-20T10:20Z
-CLIENT = Client(ip="198.51.100.7", name="mail.a.example")
+ENVELOPE = Envelope(client=Client(ip="198.51.100.7", name="mail.a.example"))
 
 
-def found(raw: str | bytes, envelope: Envelope = Envelope(client=CLIENT)) -> dict[str, str]:
+def found(raw: str | bytes, envelope: Envelope = ENVELOPE) -> dict[str, str]:
     message = parse(raw if isinstance(raw, bytes) else raw.encode())
     context = Context(message=message, envelope=envelope, site="mx.b.example", now=NOW)
     return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
@@ -50,7 +50,9 @@ GTUBE = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
 def test_gtube_in_plain_sight_and_encoded() -> None:
     assert "gtube" in found(f"{HEAD}Subject: x\n\n{GTUBE}\n")
     coded = base64.b64encode(GTUBE.encode()).decode()
-    assert "gtube" in found(f"{HEAD}MIME-Version: 1.0\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n{coded}\n")
+    assert "gtube" in found(
+        f"{HEAD}MIME-Version: 1.0\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n{coded}\n"
+    )
     assert "gtube" not in found(f"{HEAD}Subject: x\n\n{GTUBE[:-1]}\n")
 
 
@@ -86,7 +88,9 @@ def test_forged_verdict(line: str, evidence: str | None) -> None:
     ],
 )
 def test_forged_helo(helo: str, ip: str, name: str, login: str, hit: bool) -> None:
-    envelope = Envelope(client=Client(ip=ip, name=name), helo=helo, login=login, recipients=("bob@b.example",))
+    envelope = Envelope(
+        client=Client(ip=ip, name=name), helo=helo, login=login, recipients=("bob@b.example",)
+    )
     assert ("forged-helo" in found(f"{HEAD}Subject: x\n\nhi\n", envelope)) is hit
 
 

@@ -58,7 +58,9 @@ def test_an_unfinished_scan_says_so() -> None:
 
 
 @given(st.lists(st.floats(-1000, 1000, allow_nan=False), max_size=30), st.randoms())
-def test_order_of_rules_changes_nothing_and_every_verdict_names_who_decided(scores: list[float], random: object) -> None:
+def test_order_of_rules_changes_nothing_and_every_verdict_names_who_decided(
+    scores: list[float], random: object
+) -> None:
     hits = [hit(f"R{number}", score) for number, score in enumerate(scores)]
     shuffled = list(hits)
     random.shuffle(shuffled)  # type: ignore[attr-defined]

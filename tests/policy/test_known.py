@@ -43,7 +43,5 @@ def test_a_fingerprint_answers_with_what_a_quarter_of_its_values_reach() -> None
 
 def test_a_message_asks_for_its_pieces_and_for_what_its_pairs_count_each_once() -> None:
     own, unique = Shingle(14, 1), Shingle(31, 2)
-    pieces = Pieces(
-        shingles=(own,), pairs=(Pair(Shingle(30, 3), unique), Pair(Shingle(30, 4), unique))
-    )
+    pieces = Pieces(shingles=(own,), pairs=(Pair(Shingle(30, 3), unique), Pair(Shingle(30, 4), unique)))
     assert asked(pieces) == (own, unique)

@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
         ("CONTENT 1000", set()),
     ],
 )
-def test_a_stage_waits_when_its_rules_can_reach_the_line(tmp_path: Path, rules: str, stages: set[Stage]) -> None:
+def test_a_stage_waits_when_its_rules_can_reach_the_line(
+    tmp_path: Path, rules: str, stages: set[Stage]
+) -> None:
     names = {"CONNECT": "client.ip", "SENDER": "helo", "RECIPIENT": "recipient", "CONTENT": "subject"}
     words = rules.split()
     text = "[verdict]\nreject_score = 200\n" + "".join(

@@ -9,7 +9,14 @@ from oborona.reputation.share import spam_share
 
 @pytest.mark.parametrize(
     ("seen", "spam", "low", "high"),
-    [(0, 0, 0.5, 0.5), (1, 1, 0.7, 0.8), (1, 0, 0.2, 0.3), (230, 223, 0.96, 0.98), (20, 20, 0.97, 0.99), (1000, 0, 0, 0.001)],
+    [
+        (0, 0, 0.5, 0.5),
+        (1, 1, 0.7, 0.8),
+        (1, 0, 0.2, 0.3),
+        (230, 223, 0.96, 0.98),
+        (20, 20, 0.97, 0.99),
+        (1000, 0, 0, 0.001),
+    ],
 )
 def test_what_histories_say(seen: int, spam: int, low: float, high: float) -> None:
     assert low <= spam_share(seen, spam) <= high

@@ -5,14 +5,14 @@ calls. A call outside them kills here (the unit answers EPERM), so that none goe
 """
 
 import ctypes
-import ctypes.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-ALLOW, KILL_PROCESS = 0x7FFF0000, 0x80000000  # seccomp.h: SCMP_ACT_*
+ALLOW, EPERM, KILL_PROCESS = 0x7FFF0000, 0x00050001, 0x80000000  # seccomp.h: SCMP_ACT_*
+REFUSED = {"mbind"}  # numpy's OpenBLAS would like its memory near its core, and lives without
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h; Linux 6.3
 
 
@@ -40,10 +40,12 @@ def confine(unit: Path) -> None:
     seccomp = ctypes.CDLL("libseccomp.so.2")
     seccomp.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(seccomp.seccomp_init(ctypes.c_uint32(KILL_PROCESS)))
-    for name in system_calls(unit):
+    allowed = system_calls(unit)
+    for name in allowed | REFUSED:
         number = seccomp.seccomp_syscall_resolve_name(name.encode())
         if number >= 0:  # else another architecture's
-            assert seccomp.seccomp_rule_add(context, ctypes.c_uint32(ALLOW), number, 0) == 0, name
+            action = ALLOW if name in allowed else EPERM
+            assert seccomp.seccomp_rule_add(context, ctypes.c_uint32(action), number, 0) == 0, name
     assert seccomp.seccomp_load(context) == 0
 
 

@@ -46,7 +46,9 @@ class _Commands(click.Group):
             ctx.exit(0)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="oborona")
 @click.option(
     "--config",
@@ -54,8 +56,12 @@ class _Commands(click.Group):
     envvar="OBORONA_CONFIG",
     help="Settings file; default: $OBORONA_CONFIG, /etc/oborona/oborona.toml, else the one that ships.",
 )
-@click.option("--state", type=click.Path(path_type=Path), help="State folder: the same as --set paths.state=DIR.")
-@click.option("--set", "assignments", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting; may be repeated.")
+@click.option(
+    "--state", type=click.Path(path_type=Path), help="State folder: the same as --set paths.state=DIR."
+)
+@click.option(
+    "--set", "assignments", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting; may be repeated."
+)
 @click.pass_context
 def main(ctx: click.Context, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
     """Oborona: an anti-spam policy daemon for Postfix and Exim."""

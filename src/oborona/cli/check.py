@@ -21,7 +21,9 @@ from oborona.types import Client, Envelope
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, allow_dash=True)
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option("--ip", default="", metavar="ADDRESS", help="Address of the SMTP client.")
 @click.option("--name", default="", metavar="HOST", help="Its verified rDNS name.")
@@ -46,7 +48,11 @@ def check(
     Exit status 66 when a file can't be read; the others are scored all the same.
     """
     envelope = Envelope(
-        client=Client(ip=ip, name=name), helo=helo, sender=sender.strip("<>"), recipients=recipients, login=login
+        client=Client(ip=ip, name=name),
+        helo=helo,
+        sender=sender.strip("<>"),
+        recipients=recipients,
+        login=login,
     )
     policy, console, unread = asked.policy(), Console(soft_wrap=True), False
     with asked.site() as site, asyncio.Runner() as runner:

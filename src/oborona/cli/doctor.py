@@ -55,7 +55,11 @@ def doctor(asked: Asked) -> None:
 
     Exit status 1 when something is wrong.
     """
-    reports = [report for check in (_policy, _state, _counters, _door, _resolver, _postfix) for report in check(asked)]
+    reports = [
+        report
+        for check in (_policy, _state, _counters, _door, _resolver, _postfix)
+        for report in check(asked)
+    ]
     table = Table("", "what", "finding", show_edge=False)
     colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
     for report in reports:
@@ -66,7 +70,9 @@ def doctor(asked: Asked) -> None:
 
 
 def _policy(asked: Asked) -> Iterator[Report]:
-    yield Report("settings", State.FINE, str(asked.loaded.file or "defaults"))  # what is wrong there ends every command
+    yield Report(
+        "settings", State.FINE, str(asked.loaded.file or "defaults")
+    )  # what is wrong there ends every command
     yield _try("policy", lambda: f"{asked.policy_folder}: {len(asked.policy().rules)} rules")
 
 
@@ -76,15 +82,19 @@ def _state(asked: Asked) -> Iterator[Report]:
         yield Report("state", State.LOOK, f"{folder} is not there; the daemon makes it when it first starts")
         return
     if not os.access(folder, os.W_OK | os.X_OK):
-        yield Report("state", State.LOOK, f"{folder}: not writable for who asks now; run this as the daemon's user")
+        yield Report(
+            "state", State.LOOK, f"{folder}: not writable for who asks now; run this as the daemon's user"
+        )
     else:
         yield Report("state", State.FINE, f"{folder} can be written")
     free = shutil.disk_usage(folder).free
     yield Report("disk", State.FINE if free > ROOM else State.WRONG, f"{free / (1 << 20):,.0f} MiB free")
-    yield _try("secret", lambda: f"{secret.load(folder) and folder / secret.FILE}; keep it in the backup")
+    yield _try("secret", lambda: _secret(folder))
     journal = folder / JOURNAL
     yield Report(
-        "journal", State.FINE if journal.exists() else State.LOOK, str(journal) if journal.exists() else f"{journal} is not there yet"
+        "journal",
+        State.FINE if journal.exists() else State.LOOK,
+        str(journal) if journal.exists() else f"{journal} is not there yet",
     )
 
 
@@ -93,11 +103,21 @@ def _counters(asked: Asked) -> Iterator[Report]:
     if not folder.is_dir():
         yield Report("counters", State.LOOK, f"{folder} is not there yet")
         return
-    yield _try("counters", lambda: open_reader(folder).close() or f"{folder} can be read")
+    yield _try("counters", lambda: _open(folder))
     for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
         held = holder(asked.state / name)
         if held is not None:
             yield Report("process", State.FINE, str(held))
+
+
+def _secret(folder: Path) -> str:
+    secret.load(folder)
+    return f"{folder / secret.FILE}; keep it in the backup"
+
+
+def _open(folder: Path) -> str:
+    open_reader(folder).close()
+    return f"{folder} can be read"
 
 
 def _door(asked: Asked) -> Iterator[Report]:
@@ -132,7 +152,9 @@ def _bindable(address: Address) -> Report:
     if isinstance(address, UnixAddress):
         folder = Path(address.path).parent
         if not folder.is_dir():
-            return Report("socket", State.WRONG, f"{folder} is not there: make it, or set milter.listen elsewhere")
+            return Report(
+                "socket", State.WRONG, f"{folder} is not there: make it, or set milter.listen elsewhere"
+            )
         if not os.access(folder, os.W_OK | os.X_OK):
             return Report("socket", State.WRONG, f"{folder} can't be written by who asks now")
         return Report("socket", State.FINE, f"{folder} can hold it")
@@ -154,11 +176,13 @@ def _reachable(path: Path) -> Iterator[Report]:
         except OSError:
             return
         if not mode & stat.S_IXOTH:
-            yield Report("path", State.LOOK, f"{folder} is closed to others: can the mail server's user get to {path}?")
+            yield Report(
+                "path", State.LOOK, f"{folder} is closed to others: can the mail server's user get to {path}?"
+            )
             return
 
 
-def _resolver(asked: Asked) -> Iterator[Report]:
+def _resolver(_: Asked) -> Iterator[Report]:
     started = time.monotonic()
     try:
         resolver = dns.resolver.Resolver()
@@ -168,7 +192,9 @@ def _resolver(asked: Asked) -> Iterator[Report]:
         yield Report("resolver", State.LOOK, f"no answer: {str(error)[:200]}; nothing needs DNS yet")
     else:
         took = (time.monotonic() - started) * 1000
-        yield Report("resolver", State.FINE, f"{' '.join(map(str, resolver.nameservers))} answers in {took:.0f} ms")
+        yield Report(
+            "resolver", State.FINE, f"{' '.join(map(str, resolver.nameservers))} answers in {took:.0f} ms"
+        )
 
 
 def _postfix(asked: Asked) -> Iterator[Report]:

@@ -37,7 +37,10 @@ def facts() -> str:
         "",
         "| TYPE | number | from | what is hashed |",
         "|---|---|---|---|",
-        *(f"| `{name}` | {int(kind)} | {STAGES.get(kind, Stage.CONTENT)} | {TYPES[kind].meaning} |" for name, kind in NAMES.items()),
+        *(
+            f"| `{name}` | {int(kind)} | {STAGES.get(kind, Stage.CONTENT)} | {TYPES[kind].meaning} |"
+            for name, kind in NAMES.items()
+        ),
         "",
         "## Functions",
         "",

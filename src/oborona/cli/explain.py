@@ -100,26 +100,46 @@ def _rules(console: Console, rules: Sequence[RuleHit], findings: Sequence[Findin
         console.print(f"  {hit.score:>8.1f}  {hit.name}  {_plain(hit.say)}  {hit.mode if hit.mode == 'shadow' else ''}".rstrip(),
                       markup=False, highlight=False)  # fmt: skip
     for finding in findings:
-        console.print(f"     found  {finding.name}  {_plain(finding.evidence)}".rstrip(), markup=False, highlight=False)
+        console.print(
+            f"     found  {finding.name}  {_plain(finding.evidence)}".rstrip(), markup=False, highlight=False
+        )
 
 
 def _facts(console: Console, facts: dict[str, object]) -> None:
     table = Table("fact", "value", title="facts", title_justify="left")
     for name, value in facts.items():
         if value and name not in ("known", "text"):
-            shown = " ".join(sorted(map(str, value))) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
+            shown = (
+                " ".join(sorted(map(str, value)))
+                if isinstance(value, Iterable) and not isinstance(value, str)
+                else str(value)
+            )
             table.add_row(name, _plain(shown)[:200])
     console.print(table, markup=False, highlight=False)
 
 
 async def _counts(console: Console, site: Site, shingles: Sequence[Shingle], now: float) -> None:
     totals: Totals = await site.counters.read(shingles, now)
-    table = Table("piece", "hash", "hour", "day", "two weeks", "spam of these", "complaints", title="counted now", title_justify="left")
+    table = Table(
+        "piece",
+        "hash",
+        "hour",
+        "day",
+        "two weeks",
+        "spam of these",
+        "complaints",
+        title="counted now",
+        title_justify="left",
+    )
     for shingle, row in zip(shingles, totals, strict=True):
         seen = [row[window][Metric.SEEN] for window in (Window.HOUR, Window.DAY, Window.FORTNIGHT)]
         last = row[Window.FORTNIGHT]
         table.add_row(
-            Type(shingle.type).name.lower(), f"{shingle.hash:016x}", *map(str, seen), str(last[Metric.SPAM]), str(last[Metric.COMPLAINTS])
+            Type(shingle.type).name.lower(),
+            f"{shingle.hash:016x}",
+            *map(str, seen),
+            str(last[Metric.SPAM]),
+            str(last[Metric.COMPLAINTS]),
         )
     console.print(table, markup=False, highlight=False)
 

@@ -52,4 +52,7 @@ def _split(name: str, raw: bytes) -> Iterator[Source]:
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         # the empty line before the next separator belongs to it; ">From " was "From "
         body = re.sub(rb"(?m)^>(>*From )", rb"\1", raw[start.end() : end])
-        yield Source(f"{name}#{number}", body[:-2] if body.endswith(b"\r\n\r\n") else body[:-1] if body.endswith(b"\n\n") else body)
+        yield Source(
+            f"{name}#{number}",
+            body[:-2] if body.endswith(b"\r\n\r\n") else body[:-1] if body.endswith(b"\n\n") else body,
+        )

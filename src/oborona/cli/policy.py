@@ -26,7 +26,9 @@ def policy() -> None:
 
 
 @policy.command()
-@click.option("--ham", type=click.Path(path_type=Path, exists=True), help="Good mail: which rules would fire on it?")
+@click.option(
+    "--ham", type=click.Path(path_type=Path, exists=True), help="Good mail: which rules would fire on it?"
+)
 @pass_asked
 def check(asked: Asked, ham: Path | None) -> None:
     """Check settings and policy files; with --ham, score good mail and fail if any of it would not reach the inbox.
@@ -47,7 +49,9 @@ def check(asked: Asked, ham: Path | None) -> None:
             total += 1
             if verdict.action is not Action.ACCEPT:
                 lost += 1
-                click.echo(f"{source.name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}")
+                click.echo(
+                    f"{source.name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}"
+                )
     table = Table("rule", "fired", "share", title=f"{total} good messages, {lost} would not reach the inbox")
     for name, times in fired.most_common():
         table.add_row(name, str(times), f"{times / total:.2%}")
@@ -64,7 +68,11 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
     """Show every setting and rule in force."""
     loaded, current = asked.loaded, asked.policy()
     rows = [
-        (f"{section}.{key}", getattr(getattr(loaded.settings, section), key), loaded.origins[f"{section}.{key}"])
+        (
+            f"{section}.{key}",
+            getattr(getattr(loaded.settings, section), key),
+            loaded.origins[f"{section}.{key}"],
+        )
         for section, schema in SECTIONS.items()
         for key in schema.__struct_fields__
     ]
@@ -78,7 +86,9 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
             if place is not None or key == "score":
                 rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
     if as_json:
-        click.echo(msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows}))
+        click.echo(
+            msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows})
+        )
         return
     for name, value, where in rows:
         shown = msgspec.json.encode(value).decode()

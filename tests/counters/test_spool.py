@@ -1,0 +1,304 @@
+"""Spool files on both sides: appending, following, torn tails, damage, rotation, dead workers."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oborona.counters import batch
+from oborona.counters.buffer import Buffer
+from oborona.counters.follow import Follower, Position
+from oborona.counters.spool import Spool, parse_name
+from oborona.errors import StoreError, StoreFull
+from oborona.types import Amounts, Pieces, Prefix, Shingle
+
+NOON = 20_000 * 86_400 + 43_200.0
+LIMIT = 1 << 20
+
+
+def flush(sequence: int, keys: int = 3) -> bytes:
+    buffer = Buffer()
+    shingles = tuple(Shingle(1, 1000 * sequence + number) for number in range(keys))
+    buffer.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=1), NOON, Prefix.IN)
+    return batch.encode(buffer, sequence, NOON)
+
+
+class Pipe:
+    """A spool and its follower; `take` is what the writer's step does."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "spool"
+        self.reports: list[str] = []
+        self.kept: dict[str, Position] = {}
+        self.spool = self.append_side()
+        self.follower = self.follow_side()
+
+    def append_side(self, file_bytes: int = 1 << 20) -> Spool:
+        return Spool(self.directory, "w", file_bytes=file_bytes, sync_s=1e9)
+
+    def follow_side(self) -> Follower:
+        return Follower(self.directory, self.kept, self.reports.append)
+
+    def take(self, limit: int = LIMIT) -> list[int]:
+        collected = self.follower.collect(limit)
+        self.kept.update(collected.positions)
+        self.follower.settle(collected)
+        for owner in collected.finished:
+            self.kept.pop(owner, None)
+        return [one.sequence for one in collected.batches]
+
+    def kill(self) -> None:
+        os.close(self.spool._descriptor)
+        self.spool._descriptor = -1
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted(self.directory.glob("*")) if self.directory.exists() else []
+
+    def close(self) -> None:
+        self.spool.close()
+        self.follower.close()
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Pipe]:
+    made = Pipe(tmp_path)
+    yield made
+    made.close()
+
+
+def test_records_come_in_order_and_once(pipe: Pipe) -> None:
+    assert pipe.take() == []
+    pipe.spool.append(flush(1))
+    pipe.spool.append(flush(2))
+    assert pipe.take() == [1, 2]
+    assert pipe.take() == []
+    pipe.spool.append(flush(3))
+    assert pipe.take() == [3]
+    assert pipe.reports == []
+
+
+def test_nothing_is_made_before_the_first_append(pipe: Pipe) -> None:
+    assert pipe.files == []
+
+
+def test_a_writer_that_did_not_keep_its_positions_gets_the_same_again(pipe: Pipe) -> None:
+    pipe.spool.append(flush(1))
+    assert [one.sequence for one in pipe.follower.collect(LIMIT).batches] == [1]
+    assert [one.sequence for one in pipe.follower.collect(LIMIT).batches] == [1]
+    assert pipe.take() == [1]
+
+
+def test_a_new_writer_goes_on_at_the_kept_position(pipe: Pipe) -> None:
+    pipe.spool.append(flush(1))
+    assert pipe.take() == [1]
+    pipe.spool.append(flush(2))
+    pipe.follower.close()
+    pipe.follower = pipe.follow_side()
+    assert pipe.take() == [2]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 20, 39, 40, 41, 60])
+def test_a_torn_end_waits_for_a_living_worker_and_is_cut_behind_a_dead_one(pipe: Pipe, size: int) -> None:
+    pipe.spool.append(flush(1))
+    whole = flush(2)
+    os.write(pipe.spool._descriptor, whole[:size])
+    assert pipe.take() == [1]
+    assert pipe.take() == []
+    assert pipe.reports == []
+    os.write(pipe.spool._descriptor, whole[size:])
+    assert pipe.take() == [2]
+    os.write(pipe.spool._descriptor, flush(3)[:size])
+    pipe.kill()
+    assert pipe.take() == []
+    assert len(pipe.reports) == 1
+    assert f"{size} bytes at {len(flush(1)) + len(whole)} are no whole record" in pipe.reports[0]
+    assert pipe.files == []
+
+
+@pytest.mark.parametrize("tail", [bytes(500), b"OBSP" + bytes(100), os.urandom(50)])
+def test_what_a_power_cut_leaves_behind_the_last_record_is_skipped(pipe: Pipe, tail: bytes) -> None:
+    pipe.spool.append(flush(1))
+    os.write(pipe.spool._descriptor, tail)
+    pipe.kill()
+    assert pipe.take() == [1]
+    assert len(pipe.reports) == 1
+    assert pipe.files == []
+
+
+@pytest.mark.parametrize("place", [0, 7, 9, 14, 18, 50, -1])
+def test_a_damaged_record_costs_itself_alone(pipe: Pipe, place: int) -> None:
+    broken = bytearray(flush(2))
+    broken[place] ^= 0xFF
+    pipe.spool.append(flush(1) + bytes(broken) + flush(3))
+    pipe.kill()
+    assert pipe.take() == [1, 3]
+    assert "are no whole record" in pipe.reports[0]
+    assert "records 2 to 2 are missing" in pipe.reports[1]
+    assert pipe.files == []
+
+
+def test_a_newer_record_stops_its_spool_and_no_other(pipe: Pipe) -> None:
+    newer = bytearray(flush(1))
+    newer[4] = 9
+    pipe.spool.append(bytes(newer) + flush(2))
+    other = pipe.append_side()
+    other.append(flush(1))
+    assert pipe.take() == [1]
+    other.close()
+    assert pipe.take() == []
+    assert pipe.take() == []
+    assert len(pipe.reports) == 1
+    assert "version 9" in pipe.reports[0]
+    assert len(pipe.files) == 1  # kept for a newer Oborona
+
+
+def test_full_files_are_followed_by_the_next_and_removed(tmp_path: Path, pipe: Pipe) -> None:
+    pipe.spool = pipe.append_side(file_bytes=300)
+    for sequence in range(1, 21):
+        pipe.spool.append(flush(sequence))
+    assert len(pipe.files) > 4
+    assert pipe.take() == list(range(1, 21))
+    assert len(pipe.files) == 1
+    pipe.spool.append(flush(21))
+    pipe.spool.close()
+    assert pipe.take() == [21]
+    assert pipe.files == []
+    assert pipe.reports == []
+    assert pipe.kept == {}
+
+
+def test_a_limit_takes_its_share_of_each(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oborona.counters.follow.LEAST_READ", 100)
+    other = pipe.append_side()
+    for sequence in range(1, 10):
+        pipe.spool.append(flush(sequence, keys=30))  # larger than the share
+        other.append(flush(sequence, keys=1))
+    taken: list[list[int]] = []
+    while len(taken) < 50 and sum(map(len, taken)) < 18:
+        taken.append(pipe.take(limit=100))
+    other.close()
+    assert len(taken) > 3
+    assert sorted(sum(taken, [])) == sorted([*range(1, 10), *range(1, 10)])
+
+
+def test_a_copy_of_what_is_applied_counts_once(pipe: Pipe) -> None:
+    pipe.spool.append(flush(1) + flush(2) + flush(2) + flush(1) + flush(3))
+    assert pipe.take() == [1, 2, 3]
+
+
+def test_two_processes_of_one_name_do_not_meet(pipe: Pipe) -> None:
+    other = pipe.append_side()
+    pipe.spool.append(flush(1))
+    other.append(flush(1))
+    assert pipe.take() == [1, 1]
+    other.close()
+    assert len(pipe.files) == 2
+    assert pipe.take() == []
+    assert len(pipe.files) == 1
+
+
+def test_strange_files_are_left_alone(pipe: Pipe) -> None:
+    pipe.spool.append(flush(1))
+    for name in ("README", "w.spool", "w.0123.00000001.spool", "w.xyz.new"):
+        (pipe.directory / name).write_bytes(flush(1))
+    assert pipe.take() == [1]
+    assert len(pipe.files) == 5
+    assert parse_name("../w.00000000000000000000.00000001.spool") is None
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "x" * 65, "ы"])
+def test_a_name_that_makes_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="worker's name"):
+        Spool(tmp_path, name)
+
+
+class Disk:
+    """Stands for os.write on a disk that takes `room` bytes more."""
+
+    def __init__(self, room: int, code: int) -> None:
+        self.room, self.code = room, code
+        self._write: Callable[[int, bytes], int] = os.write
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if not self.room:
+            raise OSError(self.code, os.strerror(self.code))
+        taken = self._write(descriptor, bytes(data)[: self.room])
+        self.room -= taken
+        return taken
+
+
+@pytest.mark.parametrize(("code", "kind"), [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EIO, StoreError)])
+@pytest.mark.parametrize("room", [0, 1, 50])
+def test_a_record_is_written_whole_or_not_at_all(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, room: int, code: int, kind: type[StoreError]
+) -> None:
+    pipe.spool.append(flush(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.spool.os.write", Disk(room, code).write)
+        with pytest.raises(kind):
+            pipe.spool.append(flush(2))
+    assert pipe.files[0].stat().st_size == len(flush(1))
+    pipe.spool.append(flush(2))
+    assert pipe.take() == [1, 2]
+    assert pipe.reports == []
+
+
+def test_an_end_that_cannot_be_cut_back_is_left_behind(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.EIO, "no")
+
+    pipe.spool.append(flush(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.spool.os.write", Disk(50, errno.ENOSPC).write)
+        patch.setattr("oborona.counters.spool.os.ftruncate", refuse)
+        with pytest.raises(StoreFull):
+            pipe.spool.append(flush(2))
+    pipe.spool.append(flush(2))
+    assert pipe.take() == [1, 2]
+    assert "cut short" in pipe.reports[0]
+    assert len(pipe.files) == 1
+
+
+def test_a_failed_sync_is_told_and_left_behind(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.EIO, "no")
+
+    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+    pipe.spool.append(flush(1))
+    monkeypatch.setattr("oborona.counters.spool.os.fdatasync", refuse)
+    pipe.spool.sync_if_due(NOON)
+    assert pipe.spool._syncing is not None
+    pipe.spool._syncing.exception(timeout=30)
+    with pytest.raises(StoreError, match="cannot sync"):
+        pipe.spool.sync_if_due(NOON)
+    monkeypatch.undo()
+    pipe.spool.append(flush(2))
+    assert len(pipe.files) == 2
+    assert pipe.take() == [1, 2]
+
+
+def test_syncs_are_a_second_apart(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("oborona.counters.spool.os.fdatasync", synced.append)
+    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+    for tenth in range(35):
+        pipe.spool.append(flush(tenth + 1))
+        pipe.spool.sync_if_due(NOON + tenth / 10)
+        if pipe.spool._syncing is not None:
+            pipe.spool._syncing.result(timeout=30)
+    assert len(synced) == 4
+    pipe.spool.sync_if_due(NOON - 50)  # a clock set back stops nothing
+    assert pipe.spool._syncing is not None
+    pipe.spool._syncing.result(timeout=30)
+    assert len(synced) == 5
+
+
+def test_a_directory_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot make"):
+        Spool(tmp_path / "file" / "spool", "w").append(flush(1))

@@ -1,0 +1,195 @@
+"""Broken, hostile, huge and cut messages: always a Message, what is wrong as a finding, in bounded time."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable
+
+import pytest
+
+from oborona.message.findings import NAMES
+from oborona.message.limits import Limits
+from oborona.message.parse import parse
+
+HEAD = b"From: a@example.org\nSubject: s\nMIME-Version: 1.0\n"
+BOUND = 5.0  # seconds: far above what any of these takes, far below what a quadratic parser needs
+
+
+def names(raw: bytes, **limits: int) -> set[str]:
+    return {finding.name for finding in parse(raw, Limits(**limits)).findings}
+
+
+def multipart(*parts: bytes, boundary: bytes = b"b", end: bool = True, kind: bytes = b"mixed") -> bytes:
+    head = HEAD + b"Content-Type: multipart/" + kind + b'; boundary="' + boundary + b'"\n\n'
+    body = b"".join(b"--" + boundary + b"\n" + part + b"\n" for part in parts)
+    return head + body + (b"--" + boundary + b"--\n" if end else b"")
+
+
+def nested(depth: int, text: bytes) -> bytes:
+    raw = b"Content-Type: text/plain\n\n" + text
+    for level in range(depth):
+        boundary = b"level%d" % level
+        raw = (
+            b"Content-Type: multipart/mixed; boundary=" + boundary + b"\n\n--" + boundary + b"\n" + raw
+            + b"\n--" + boundary + b"--\n"
+        )  # fmt: skip
+    return HEAD + raw
+
+
+def forwarded(depth: int) -> bytes:
+    return (HEAD + b"Content-Type: message/rfc822\n\n") * depth + HEAD + b"\ninnermost words"
+
+
+CASES: list[tuple[str, bytes, set[str]]] = [
+    ("empty", b"", {"message-empty"}),
+    ("one line end", b"\n", {"message-empty"}),
+    ("no header", b"\njust a body", {"message-empty"}),
+    ("not a header", b"this is not a header\n\nbody", {"header-broken", "message-empty"}),
+    ("header without separator", HEAD + b"body at once", {"header-broken"}),
+    ("only spaces", b" \n \n", {"header-broken", "message-empty"}),
+    ("CR alone", b"From: a@b.example\rSubject: s\r\rbody", {"line-ends-broken"}),
+    ("NUL in header", b"From: a@b.example\nSubject: x\0y\n\nbody", {"header-nul"}),
+    ("NUL in body", HEAD + b"\nvia\0gra", {"body-nul"}),
+    ("8-bit header", b"From: a@b.example\nSubject: \xe9t\xe9\n\nbody", {"header-8bit"}),
+    ("8-bit body without charset", HEAD + b"\n\xcf\xf0\xe8\xe2\xe5\xf2", {"body-8bit"}),
+    ("unknown charset", HEAD + b"Content-Type: text/plain; charset=klingon\n\nqapla\xff", {"charset-unknown"}),
+    ("codec that is no charset", HEAD + b"Content-Type: text/plain; charset=rot13\n\nuryyb\xff", {"charset-unknown"}),
+    ("wrong charset", HEAD + b"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\xfd", {"charset-wrong"}),
+    ("unknown encoding", HEAD + b"Content-Transfer-Encoding: x-magic\n\nbody", {"encoding-unknown"}),
+    ("no type", HEAD + b"Content-Type: text\n\nbody", {"content-type-broken"}),
+    ("two types", HEAD + b"Content-Type: text/plain\nContent-Type: text/html\n\nx", {"content-type-broken"}),
+    ("bad base64", HEAD + b"Content-Transfer-Encoding: base64\n\naGVs!bG8=", {"base64-broken"}),
+    ("base64 of bad length", HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQhI", {"base64-broken"}),
+    ("bad quoted-printable", HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n100 =XY", {"quoted-printable-broken"}),
+    ("multipart without boundary", HEAD + b"Content-Type: multipart/mixed\n\nbody", {"mime-boundary-missing"}),
+    ("boundary never comes", HEAD + b"Content-Type: multipart/mixed; boundary=x\n\nbody", {"mime-boundary-missing"}),
+    ("no closing boundary", multipart(b"\nbody", end=False), {"mime-truncated"}),
+    ("long boundary", multipart(b"\nbody", boundary=b"x" * 100), {"boundary-long"}),
+    ("broken address", b"From: nobody at all, really\nSubject: s\n\nbody", {"address-broken"}),
+    ("broken date", b"From: a@b.example\nDate: yesterday\n\nbody", {"date-broken"}),
+    ("overflowing date", b"From: a@b.example\nDate: Mon, 99 Foo 99999999999999 99:99:99 +9999999\n\nx", {"date-broken"}),
+    ("broken word", b"From: a@b.example\nSubject: =?utf-8?B?a?=\n\nbody", {"header-encoding-broken"}),
+    ("word in unknown charset", b"From: a@b.example\nSubject: =?x-no?Q?a?=\n\nbody", {"charset-unknown"}),
+    ("cut uuencode", HEAD + b"\nbegin 644 a.bin\n#0V%T\n", {"uuencode-broken"}),
+]
+
+
+@pytest.mark.parametrize(("raw", "wanted"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_what_is_broken_is_a_finding(raw: bytes, wanted: set[str]) -> None:
+    found = names(raw)
+    assert wanted <= found
+    assert found <= NAMES.keys()
+
+
+def test_a_sound_message_has_no_finding() -> None:
+    raw = multipart(b"Content-Type: text/plain; charset=utf-8\n\nbody", b"Content-Type: text/html\n\n<p>body</p>")
+    assert names(raw) == set()
+    assert names(raw.replace(b"\n", b"\r\n")) == set()
+
+
+def test_every_octet_of_a_broken_message_is_still_read() -> None:
+    assert parse(HEAD + b"body at once").text == "body at once"
+    assert parse(multipart(b"\nbody", end=False)).text == "body"
+    assert "body" in parse(HEAD + b"Content-Type: multipart/mixed; boundary=x\n\nbody").text
+    assert parse(HEAD + b"Content-Transfer-Encoding: base64\n\naGVs!bG8gd29y").text == "hello wor"
+    assert parse(HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8=\nIHdvcmxk").text == "hello world"
+    assert parse(b"From a@b Mon\n>From b\nFrom: a@b.example\n\nbody").text.startswith(">From b")
+    assert parse(b"From a@b Mon Jan 1\nFrom: a@b.example\n\nbody").from_ is not None
+
+
+def test_limits_are_findings() -> None:
+    part = b"Content-Type: text/plain\n\nword"
+    assert "mime-too-many-parts" in names(multipart(*[part] * 12), parts=10)
+    assert "mime-too-many-parts" not in names(multipart(*[part] * 9), parts=10)
+    assert "mime-too-deep" in names(nested(6, b"x"), depth=5)
+    assert "mime-too-deep" not in names(nested(5, b"x"), depth=5)
+    assert "header-too-many" in names(HEAD + b"X: y\n" * 20 + b"\nbody", headers=10)
+    assert "header-too-long" in names(HEAD + b"X: " + b"y" * 200 + b"\n\nbody", header_octets=100)
+    assert "text-too-long" in names(HEAD + b"\n" + b"word " * 100, text_octets=100)
+    assert "html-too-long" in names(HEAD + b"Content-Type: text/html\n\n" + b"word " * 100, html_octets=100)
+    assert "message-truncated" in names(HEAD + b"\n" + b"x" * 100, message_octets=100)
+    image = b"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(b"x" * 1000)
+    assert "attachment-too-large" in names(multipart(image), attachment_octets=500)
+    urls = b" ".join(b"http://h%d.example.com/" % number for number in range(30))
+    assert len(parse(HEAD + b"\n" + urls, Limits(links=10)).links) == 10
+
+
+def test_the_caller_may_say_that_it_cut() -> None:
+    message = parse(HEAD + b"\nhalf a mess", truncated=True)
+    assert message.truncated
+    assert message.findings[0].name == "message-truncated"
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "10,000 parts": lambda: multipart(*[b"Content-Type: text/plain\n\nx"] * 10_000),
+    "10,000 empty boundaries": lambda: multipart(*[b""] * 10_000),
+    "header of 1 MB": lambda: HEAD + b"X-Long: " + b"y" * (1 << 20) + b"\n\nbody",
+    "header of 1 MB in folds": lambda: HEAD + b"X-Long:" + b" y\n" * (1 << 18) + b"\n\nbody",
+    "100,000 headers": lambda: HEAD + b"X: y\n" * 100_000 + b"\nbody",
+    "1 MB of To": lambda: b"From: a@b.example\nTo: " + b"a@b.example," * 90_000 + b"\n\nbody",
+    "1 MB of quotes in From": lambda: b'From: "' + b'\\"(<' * 16_000 + b"\n\nbody",
+    "60 kB of brackets in To": lambda: b"To: " + b"(" * 60_000 + b"\n\nbody",
+    "semicolons in Content-Type": lambda: HEAD + b"Content-Type: text/plain" + b" ;" * 30_000 + b"\n\nbody",
+    "names in Content-Type": lambda: HEAD + b"Content-Type: text/plain; " + b"a" * 60_000 + b"\n\nbody",
+    "quote in Content-Type": lambda: HEAD + b'Content-Type: text/plain; a="' + b"\\" * 60_000 + b"\n\nbody",
+    "encoded words": lambda: b"Subject: " + b"=?utf-8?q?a?= " * 4_000 + b"\n\nbody",
+    "half encoded words": lambda: b"Subject: " + b"=?utf-8?q?" * 6_000 + b"\n\nbody",
+    "900 levels over 1 MB of short lines": lambda: nested(900, b"x\n" * (1 << 19)),
+    "forwarded 100 times": lambda: forwarded(100),
+    "forwarded 1000 times": lambda: forwarded(1000),
+    "boundary inside boundary": lambda: multipart(
+        *[b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--"] * 1000
+    ),
+    "1 MB of nearly boundaries": lambda: multipart(b"\n" + b"--bb\n" * 200_000),
+    "50,000 begin lines": lambda: HEAD + b"\n" + b"begin 644 x\n" * 20_000,
+    "uuencoded begin lines": lambda: HEAD + b"\n" + b"begin 644 x\n#0V%T\n\n" * 13_000,
+    "1 MB without a space": lambda: HEAD + b"\n" + b"a" * (1 << 20),
+    "1 MB of dots": lambda: HEAD + b"\n" + b"." * (1 << 20),
+    "a.a.a": lambda: HEAD + b"\n" + b"a." * (1 << 18),
+    "1 MB of at signs": lambda: HEAD + b"\n" + b"a@" * (1 << 18),
+    "http:// again and again": lambda: HEAD + b"\n" + b"http://" * (1 << 16),
+    "padding in base64": lambda: HEAD + b"Content-Transfer-Encoding: base64\n\n" + b"YQ==" * (1 << 18),
+    "1 MB of equal signs": lambda: HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n" + b"=" * (1 << 20),
+    "utf-7": lambda: HEAD + b"Content-Type: text/plain; charset=utf-7\n\n" + b"+2AA-" * 50_000,
+    "all octets": lambda: HEAD + b"\n" + bytes(range(256)) * 4096,
+    "combining marks": lambda: HEAD + b"Content-Type: text/plain; charset=utf-8\n\na" + "\u0301".encode() * 120_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_mail_takes_bounded_time(name: str) -> None:
+    raw = HOSTILE[name]()
+    start = time.process_time()
+    message = parse(raw)
+    assert time.process_time() - start < BOUND
+    assert {finding.name for finding in message.findings} <= NAMES.keys()
+    assert len(message.parts) <= Limits().parts
+    assert message.depth <= Limits().depth
+
+
+def test_an_archive_bomb_is_hashed_and_not_unpacked() -> None:
+    import io
+    import zipfile
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(50 << 20))
+    part = (
+        b"Content-Type: application/zip; name=bomb.zip\nContent-Transfer-Encoding: base64\n\n"
+        + base64.encodebytes(packed.getvalue())
+    )
+    start = time.process_time()
+    (attachment,) = parse(multipart(b"\nhello", part)).attachments
+    assert time.process_time() - start < 1.0
+    assert attachment.size == len(packed.getvalue())
+    assert attachment.extension == "zip"
+
+
+def test_boundaries_with_white_space_and_prefixes() -> None:
+    padded = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\npreamble\n--ab \t\n\none\n--abc\ntwo\n--ab--\nepilogue"
+    assert parse(padded).text == "one\n--abc\ntwo"
+    at_start = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none\n--ab--"
+    assert parse(at_start).text == "one"
+    not_at_line_start = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none --ab\ntwo\n--ab--"
+    assert parse(not_at_line_start).text == "one --ab\ntwo"
