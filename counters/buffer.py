@@ -68,7 +68,7 @@ class Buffer:
         if packed:
             keys: Iterable[bytes] = [pack(first, *shingle) for shingle in pieces.shingles]
             if room < len(pieces.shingles):
-                keys = self._known(keys, summed)
+                keys = self._admitted(keys, summed, room)
             if small:
                 get = summed.get
                 for key in keys:
@@ -85,12 +85,14 @@ class Buffer:
                 if packed:
                     records[place] += cells_of(packed, bucket)
 
-    def _known(self, keys: Iterable[bytes], summed: Summed) -> Iterator[bytes]:
+    def _admitted(self, keys: Iterable[bytes], summed: Summed, room: int) -> Iterator[bytes]:
         for key in keys:
-            if key in summed:
-                yield key
-            else:
-                self.dropped += 1
+            if key not in summed:
+                if room <= 0:
+                    self.dropped += 1
+                    continue
+                room -= 1
+            yield key
 
 
 def cells_of(packed: int, bucket: int) -> bytes:

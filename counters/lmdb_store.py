@@ -56,19 +56,17 @@ def as_store_error(directory: Path) -> Iterator[None]:
     except lmdb.ReadersFullError as error:
         raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
     except (lmdb.Error, OSError) as error:
-        if _is_no_room(error, directory):
+        code = error.errno if isinstance(error, OSError) else error.code
+        if isinstance(error, lmdb.DiskError) or code in NO_ROOM or (code == errno.EIO and _is_full(directory)):
             raise StoreFull(f"no room on the disk of {directory}: {error}") from error
-        raise StoreError(f"cannot use the counter store in {directory}: {error}") from error
+        also = " (or a write was cut short: quota, file size limit)" if code == errno.EIO else ""
+        raise StoreError(f"cannot use the counter store in {directory}: {error}{also}") from error
 
 
-def _is_no_room(error: lmdb.Error | OSError, directory: Path) -> bool:
-    if isinstance(error, lmdb.DiskError):
-        return True
-    code = error.errno if isinstance(error, OSError) else error.code
-    if code == errno.EIO:  # what LMDB makes of a write that was cut short
-        disk = os.statvfs(directory)
-        return disk.f_bavail * disk.f_frsize < LEAST_ROOM
-    return code in NO_ROOM
+def _is_full(directory: Path) -> bool:
+    """LMDB makes EIO of a write that was cut short; on a full disk the first one is."""
+    disk = os.statvfs(directory)
+    return disk.f_bavail * disk.f_frsize < LEAST_ROOM
 
 
 def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:

@@ -48,9 +48,8 @@ def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit
         if not cursor.set_range(place):
             return Purged(round_done=True)
         walked = list(islice(cursor, limit))
-        key = cursor.key()
     done = len(walked) < limit
-    following = FIRST_RECORD if done or not key else key
+    following = FIRST_RECORD if done else walked[-1][0] + b"\0"  # the smallest key behind the last
     sound = [(key, stored) for key, stored in walked if stored and not len(stored) % CELL_BYTES]
     if not sound:
         return Purged(scanned=len(walked), round_done=done, next=following)

@@ -52,7 +52,7 @@ def verify(environment: lmdb.Environment) -> Report:
             if not cursor.set_range(place):
                 break
             walked = list(islice(cursor, WALK))
-            place = cursor.key() if len(walked) == WALK else b""
+        place = walked[-1][0] + b"\0" if len(walked) == WALK else b""
         for key, stored in walked:
             wrong = record.problem(key, stored) if key >= FIRST_RECORD else _note_problem(key, stored)
             if wrong and len(problems) < PROBLEMS:

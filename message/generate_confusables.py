@@ -33,8 +33,11 @@ _KEPT: Final = frozenset(
 )  # merged with в, о, ... they would cost Russian and Greek words their difference
 
 
-def _without_marks(text: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFD", text) if unicodedata.category(each) != "Mn")
+def _shape(character: str, like: str) -> str:
+    """Return what `character` looks like; for a Latin letter without strokes and hooks (ł: l)."""
+    if "LATIN" in unicodedata.name(character[0], ""):
+        like = "".join(each for each in unicodedata.normalize("NFD", like) if unicodedata.category(each) != "Mn")
+    return like.casefold()
 
 
 def table() -> dict[str, str]:
@@ -44,7 +47,7 @@ def table() -> dict[str, str]:
     shapes = {}
     for character, others in groups.items():
         ascii_shapes = {
-            shape for other in others if (shape := _without_marks(other["c"]).casefold()).isascii()
+            shape for other in others if (shape := _shape(character, other["c"])).isascii()
         }
         if len(character) == 1 and not character.isascii() and character not in _KEPT and ascii_shapes - {""}:
             # "l" stands for a group of I, l, 1 and |: prefer letters, and among them a stable choice.

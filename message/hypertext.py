@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
-from oborona.message import css, visibility
+from oborona.message import visibility
 from oborona.message.complexity import exhausting
 from oborona.message.findings import Findings
 from oborona.message.model import Place
@@ -41,8 +41,8 @@ _TARGET: Final = re.compile(
     r"\b(href|src|action)\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s>\"']{1,2000}))", re.IGNORECASE
 )
 _MARK: Final = re.compile("\0(.)", re.DOTALL)
-_PLACES: Final = {"a": Place.ANCHOR, "area": Place.ANCHOR, "form": Place.FORM, "img": Place.PICTURE}
-_ATTRIBUTES: Final = {"a": "href", "area": "href", "form": "action", "img": "src"}
+_PLACES: Final = {"a": Place.ANCHOR, "area": Place.ANCHOR, "form": Place.FORM, "iframe": Place.FRAME, "img": Place.PICTURE}
+_ATTRIBUTES: Final = {"a": "href", "area": "href", "form": "action", "iframe": "src", "img": "src"}
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
@@ -83,13 +83,10 @@ def read(source: str, links: int, findings: Findings) -> Page:
     if body is None:
         return Page(targets=targets, base=base)
     marked = body.text(deep=True)
-    body_style = (body.attributes.get("style") or "") if body.tag == "body" else ""
     if "\0" not in marked:
         seen, hidden, split_words = marked, "", 0
     else:
         seen, hidden, split_words = _separate(marked)
-    if body_style and css.style(body_style).hides:
-        seen, hidden = "", f"{seen} {hidden}"
     text = _fold(seen)
     hidden = _fold(hidden)
     if hidden:
@@ -111,11 +108,11 @@ def _fold(text: str) -> str:
 def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[tuple[Target, ...], str]:
     """Return where the page leads; before the tree is marked, so that what a link shows holds no marks."""
     targets = []
-    nodes = tree.css("a[href],area[href],form[action],img[src]")
+    nodes = tree.css("a[href],area[href],form[action],iframe[src],img[src]")
     if len(nodes) > links:
         findings.add("links-too-many", str(len(nodes)))
         # Links that are followed come before pictures: a page must not push them out with spacers.
-        nodes = tree.css("a[href],area[href],form[action]")[:links]
+        nodes = tree.css("a[href],area[href],form[action],iframe[src]")[:links]
     for node in nodes:
         tag = node.tag or ""
         url = node.attributes.get(_ATTRIBUTES[tag]) or ""

@@ -80,11 +80,15 @@ def normal(url: str) -> tuple[str, str] | None:
         return None
     port = match[3] or ""
     rest = match[4].replace("\\", "/").rstrip()
+    if rest and rest[0] not in "/?":
+        return None  # a port that is no number
     if "=" in rest and "?" in rest:
         rest = _TRACKING.sub("", rest).rstrip("?&")
     shown_host = f"[{host}]" if ":" in host else host
     place = f":{port}" if port and port != _PORTS[scheme] else ""
-    return f"{scheme}://{shown_host}{place}{rest if rest not in ('', '/') else '/'}", host
+    if not rest.startswith("/"):
+        rest = "/" + rest
+    return f"{scheme}://{shown_host}{place}{rest}", host
 
 
 def link(url: str, shown: str, place: Place) -> Link | None:

@@ -63,6 +63,8 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
             angle = match[2].strip() or " "
         elif match[4] is not None:
             comment = match[4]
+        elif words and match[5].startswith("@") and match.start() and value[match.start() - 1] == '"':
+            words[-1] = f'"{words[-1]}"{match[5]}'  # a quoted local part
         else:
             words.append(_GROUP.sub("", match[5]) if not words else match[5])
     _finish(found, words, angle, comment, findings)
@@ -75,7 +77,7 @@ def _finish(found: list[Mailbox], words: list[str], angle: str, comment: str, fi
         return
     if angle.strip():
         found.append(_mailbox(name or comment, angle, findings))
-    elif "@" in name and " " not in name:
+    elif "@" in name and (" " not in name or name.startswith('"')):
         found.append(_mailbox(comment, name, findings))
     else:
         findings.add("address-broken", name)

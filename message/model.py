@@ -34,6 +34,7 @@ class Place(StrEnum):
 
     ANCHOR = "anchor"  # <a href>, <area href>
     FORM = "form"  # <form action>
+    FRAME = "frame"  # <iframe src>: shown without a click
     PICTURE = "picture"  # <img src>: loaded, not followed
     TEXT = "text"  # written out in the text
 

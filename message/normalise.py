@@ -60,6 +60,9 @@ _STRAY_MARKS: Final = (
 )
 
 
+_SPACES: Final = (0x85, 0x1680, 0x2028, 0x2029)  # white space that NFKC leaves alone
+
+
 def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
     return "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges) + "]+"
 
@@ -74,6 +77,7 @@ def _load() -> dict[int, str]:
         table[int(code, 16)] = sys.intern(shape)
     for first, last in (*_STRAY_MARKS, *_INVISIBLE):
         table.update(dict.fromkeys(range(first, last + 1), ""))
+    table.update(dict.fromkeys(_SPACES, " "))
     return table
 
 

@@ -86,11 +86,14 @@ def _own(node: LexborNode) -> Style:
 
 
 def _surround(node: LexborNode, opening: str) -> None:
-    parent = node.parent
-    if parent is None or node.tag in {"html", "head"}:
+    tag = node.tag
+    if tag == "body":  # the text is taken from inside it: its mark holds to the end
+        if (first := node.first_child) is not None:
+            first.insert_before(opening)
         return
-    node.insert_before(opening)
-    node.insert_after(END)
+    if node.parent is not None and tag not in {"html", "head"}:
+        node.insert_before(opening)
+        node.insert_after(END)
 
 
 def _alike(one: Colour, other: Colour) -> bool:

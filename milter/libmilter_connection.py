@@ -20,7 +20,7 @@ from oborona.milter import arguments
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
-from oborona.milter.protocol import MACROS, MAX_VERSION, SET_MACROS, Terms, agree
+from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
 from oborona.milter.reply import CONTINUE, AddHeader, Answer, Reply, in_order
 from oborona.types import Stage
 

@@ -109,10 +109,12 @@ class Worker:
             )
             server = await self._start(partial(Session, bench))
             ready()
-            chores = asyncio.gather(self._flush(counters), self._watch())
-            await self._stop.wait()
-            await server.drain(self._settings.milter.drain_s)
-            chores.cancel()
+            async with asyncio.TaskGroup() as chores:  # a chore that fails ends the worker: the supervisor starts another
+                running = [chores.create_task(self._flush(counters)), chores.create_task(self._watch())]
+                await self._stop.wait()
+                await server.drain(self._settings.milter.drain_s)
+                for chore in running:
+                    chore.cancel()
             self._flush_once(counters)
             counters.close()
 

@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     line: float  # the score it was held to
     decided_by: str
     queue_id: str = ""  # the mail server's; empty = unknown
-    message_id: str = ""  # as the header has it, with <>; empty = none
+    message_id: str = ""  # empty = none
     client_ip: str = ""
     helo: str = ""
     sender: str = ""  # empty = bounce

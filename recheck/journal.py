@@ -151,6 +151,7 @@ class Journal(Reader):
             StoreError: it could not be written; it waits on.
         """
         if self._closing:
+            await asyncio.wait({self._task})
             return
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._flushes.append(done)
@@ -160,11 +161,10 @@ class Journal(Reader):
 
     async def close(self) -> None:
         """Write everything and let the file go; what can't be written now is lost, counted and logged."""
-        if not self._closing:
-            self._closing = True
-            self._hurry.set()
-            self._wake.set()
-            await asyncio.wait({self._task})
+        self._closing = True
+        self._hurry.set()
+        self._wake.set()
+        await asyncio.wait({self._task})
         await super().close()
 
     async def purge(

@@ -81,7 +81,7 @@ class Reader:
 
         Args:
             queue_id: the mail server's; empty = any.
-            message_id: as the header has it, with its <>; empty = any. Both: entries that match both.
+            message_id: as entries have it; empty = any. Both: entries that match both.
 
         Raises:
             StoreError: the file cannot be read.

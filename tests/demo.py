@@ -13,12 +13,12 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from enum import StrEnum
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 from rich.console import Console
@@ -62,7 +62,7 @@ class Outcome:
 def main(messages: int, variants: int, seed: int, keep: bool) -> None:
     """Send real mail through Postfix, Oborona and Dovecot, and show what happened to it."""
     console = Console()
-    signal.signal(signal.SIGTERM, _stop)
+    interrupt = Interrupt()
     if os.geteuid():
         raise click.ClickException("Postfix and Dovecot must be started by root; try: sudo make demo")
     letters = list(mixed([*corpus(messages, seed=seed), *campaign(variants, seed=seed), gtube()], seed=seed))
@@ -74,7 +74,7 @@ def main(messages: int, variants: int, seed: int, keep: bool) -> None:
                 postfix = stack.enter_context(
                     Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}")
                 )
-            outcomes = send(letters, postfix, console)
+            outcomes = send(letters, postfix, console, interrupt)
             with console.status("waiting for the last delivery"):
                 await_delivery(outcomes, dovecot)
             console.print(table(outcomes, dovecot))
@@ -88,27 +88,60 @@ def main(messages: int, variants: int, seed: int, keep: bool) -> None:
                 )
                 signal.pause()
         except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it running
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            interrupt.ignore()  # a second Ctrl-C must not leave half of it running
             console.print("stopping")
             if not keep:
                 sys.exit(130)
 
 
-def send(letters: Sequence[Letter], postfix: Postfix, console: Console) -> list[Outcome]:
+class Interrupt:
+    """Ctrl-C or SIGTERM, kept back while an SMTP session is open: smtplib would say QUIT in the middle of it."""
+
+    def __init__(self) -> None:
+        self._came = False
+        self._kept_back = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._take)
+
+    @contextmanager
+    def kept_back(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt at the end of this rather than in it."""
+        self._kept_back = True
+        try:
+            yield
+        finally:
+            self._kept_back = False
+        if self._came:
+            raise KeyboardInterrupt
+
+    def ignore(self) -> None:
+        """Take no more."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+    def _take(self, *_signal: object) -> None:
+        self._came = True
+        if not self._kept_back:
+            raise KeyboardInterrupt
+
+
+def send(
+    letters: Sequence[Letter], postfix: Postfix, console: Console, interrupt: Interrupt
+) -> list[Outcome]:
     """Send each message in a session of its own, one after the other."""
     columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     outcomes = []
     with Progress(*columns, console=console, transient=True) as progress:
         for letter in progress.track(letters):
             started = time.perf_counter()
-            reply = postfix.send(
-                letter.wire,
-                sender=letter.sender,
-                recipients=[letter.recipient],
-                xclient={"ADDR": letter.client_ip, "NAME": "[UNAVAILABLE]"},
-                helo=letter.helo,
-            )[-1]
+            with interrupt.kept_back():
+                reply = postfix.send(
+                    letter.wire,
+                    sender=letter.sender,
+                    recipients=[letter.recipient],
+                    xclient={"ADDR": letter.client_ip, "NAME": "[UNAVAILABLE]"},
+                    helo=letter.helo,
+                )[-1]
             took_s = time.perf_counter() - started
             outcomes.append(Outcome(letter=letter, reply=reply, took_s=took_s))
     return outcomes
@@ -163,7 +196,10 @@ def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
                 score = str(message["X-Mras-Score"] or "0")
                 reason = " ".join(str(message["X-Mras-Reason"] or "none").split())
                 scored.append(
-                    (float(score.split()[0]), f"{wanted} ({outcome.letter.kind}): {score}  {reason}")
+                    (
+                        float(score.split(maxsplit=1)[0]),
+                        f"{wanted} ({outcome.letter.kind}): {score}  {reason}",
+                    )
                 )
         if scored:
             lines.append(Text(max(scored)[1]))
@@ -185,10 +221,6 @@ def caught_after(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Text:
 def complaints(oborona: Oborona) -> list[Text]:
     """Return the last errors that the daemon logged: there should be none."""
     return [Text(line, style="red") for line in oborona.log().splitlines() if " level=error " in line][-5:]
-
-
-def _stop(*_signal: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def test_torture_mails_of_the_standard_library() -> None:
     [
         ("msg_01.txt", "text/plain"),
         ("msg_04.txt", "multipart/mixed(text/plain,text/plain)"),
-        ("msg_10.txt", "multipart/mixed(text/plain,text/plain,text/plain,text/plain,text/plain)"),
+        ("msg_10.txt", "multipart/mixed(text/plain,text/html,text/plain,text/plain,text/plain)"),
         ("msg_43.txt", "multipart/report(text/plain,message/delivery-status,text/rfc822-headers)"),
         ("msg_28.txt", "multipart/digest(message/rfc822(text/plain),message/rfc822(text/plain))"),
     ],

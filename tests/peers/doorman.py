@@ -36,7 +36,10 @@ from oborona.types import Client, Stage
 ROOT: Final = Path(__file__).resolve().parents[2]
 START_S: Final = 30.0
 NAP_S: Final = 0.5
-_TRANSPORTS: Final[dict[str, type[NativeServer | LibmilterServer]]] = {"native": NativeServer, "libmilter": LibmilterServer}
+_TRANSPORTS: Final[dict[str, type[NativeServer | LibmilterServer]]] = {
+    "native": NativeServer,
+    "libmilter": LibmilterServer,
+}
 
 
 def listen(kind: str, folder: Path) -> tuple[socket.socket, UnixAddress | InetAddress]:

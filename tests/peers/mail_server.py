@@ -153,6 +153,8 @@ class MailServer:
         edits = []
         while True:
             letter, data = self.read()
+            if letter == b"p":  # progress: it says that it lives
+                continue
             if letter in b"hm":
                 edits.append((letter, data))
             else:
@@ -176,5 +178,7 @@ class MailServer:
         self.write(b"A")
 
     def quit(self) -> None:
-        """End the connection."""
+        """End the connection, and wait until the filter has heard it: libmilter drops what it has not read when we hang up."""
         self.write(b"Q")
+        while self.sock.recv(1024):
+            pass

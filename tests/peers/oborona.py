@@ -26,12 +26,15 @@ class Oborona:
     Args:
         settings: by SECTION.KEY, over the shipped ones.
         config: settings file.
+        state: state folder; by default in the daemon's own folder.
     """
 
-    def __init__(self, settings: Mapping[str, object] = {}, *, config: Path = SETTINGS) -> None:
+    def __init__(
+        self, settings: Mapping[str, object] = {}, *, config: Path = SETTINGS, state: Path | None = None
+    ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
         self.root.chmod(0o755)
-        self.state = self.root / "state"
+        self.state = state or self.root / "state"
         self.milter = f"unix:{self.root}/milter.sock"
         self._settings = {"milter.listen": self.milter, "milter.socket_mode": "0666"} | dict(settings)
         self._config = config

@@ -117,7 +117,9 @@ async def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path)
         pytest.param(lambda whole: whole[:100] + b"\xff" * (len(whole) - 100), id="ones"),
     ],
 )
-async def test_a_damaged_file_is_set_aside_whole(tmp_path: Path, damage: object) -> None:
+async def test_a_damaged_file_is_set_aside_whole(
+    tmp_path: Path, damage: object, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "journal.db"
     await fill(path, 300)
     assert callable(damage)
@@ -131,6 +133,7 @@ async def test_a_damaged_file_is_set_aside_whole(tmp_path: Path, damage: object)
     aside = schema.prepare(path, lambda: 1_750_000_000.0)
     assert aside == tmp_path / "journal.db.damaged-20250615T150640Z"
     assert aside.read_bytes() == damaged
+    assert str(aside) in caplog.text
     await fill(path, 1)
     assert schema.prepare(path) is None
 

@@ -12,7 +12,10 @@ import sys
 from pathlib import Path
 
 ALLOW, EPERM, KILL_PROCESS = 0x7FFF0000, 0x00050001, 0x80000000  # seccomp.h: SCMP_ACT_*
-REFUSED = {"mbind"}  # numpy's OpenBLAS would like its memory near its core, and lives without
+REFUSED = {
+    "mbind",  # numpy's OpenBLAS would like its memory near its core, and lives without
+    "fchown",  # SQLite gives its files to the database's owner, as root alone; so are tests, the service is not
+}
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h; Linux 6.3
 
 
@@ -29,7 +32,9 @@ def system_calls(unit: Path) -> set[str]:
     """Return what a unit allows; later lines win. Source: systemd.exec(5), SystemCallFilter."""
     allowed: set[str] = set()
     for line in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.MULTILINE):
-        calls = set().union(*(expand(word) if word.startswith("@") else {word} for word in line.strip("~").split()))
+        calls = set().union(
+            *(expand(word) if word.startswith("@") else {word} for word in line.strip("~").split())
+        )
         allowed = allowed - calls if line.startswith("~") else allowed | calls
     return allowed | {"execve"}  # the manager adds it for ExecStart
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
@@ -19,12 +21,15 @@ from oborona.cli.check import show
 from oborona.cli.mailboxes import messages
 from oborona.message.shingles import Type
 from oborona.milter.service import JOURNAL
+from oborona.policy.facts import TABLE
 from oborona.policy.ports import Totals
 from oborona.policy.scan import Site, scan
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.reading import Reader
 from oborona.types import Envelope, Finding, Metric, RuleHit, Shingle, Window
+
+PIPED: Final = 160  # columns where there is no terminal to ask
 
 
 @click.command()
@@ -36,7 +41,7 @@ def explain(asked: Asked, what: str) -> None:
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; then the evidence is that of the moment of the verdict.
     FILE is scored now.
     """
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     ident = from_text(what.partition(".")[0])
     if ident is None and Path(what).exists():
         asyncio.run(_file(asked, Path(what), console))
@@ -106,42 +111,32 @@ def _rules(console: Console, rules: Sequence[RuleHit], findings: Sequence[Findin
 
 
 def _facts(console: Console, facts: dict[str, object]) -> None:
-    table = Table("fact", "value", title="facts", title_justify="left")
-    for name, value in facts.items():
-        if value and name not in ("known", "text"):
-            shown = (
-                " ".join(sorted(map(str, value)))
-                if isinstance(value, Iterable) and not isinstance(value, str)
-                else str(value)
-            )
-            table.add_row(name, _plain(shown)[:200])
+    table = Table("fact", "value", title="facts that are not empty", title_justify="left")
+    for fact in TABLE:
+        value = facts.get(fact.attribute)
+        if value and fact.name != "text":
+            many = isinstance(value, Iterable) and not isinstance(value, str)
+            shown = " ".join(sorted(map(str, value))) if many else f"{value:g}" if isinstance(value, float) else str(value)
+            table.add_row(fact.name, _plain(shown)[:200])
     console.print(table, markup=False, highlight=False)
 
 
 async def _counts(console: Console, site: Site, shingles: Sequence[Shingle], now: float) -> None:
     totals: Totals = await site.counters.read(shingles, now)
-    table = Table(
-        "piece",
-        "hash",
-        "hour",
-        "day",
-        "two weeks",
-        "spam of these",
-        "complaints",
-        title="counted now",
-        title_justify="left",
-    )
+    table = Table(title="counted now", title_justify="left")
+    table.add_column("piece", no_wrap=True)
+    for name in ("hour", "day", "two weeks", "of these spam", "complaints"):
+        table.add_column(name, justify="right")
     for shingle, row in zip(shingles, totals, strict=True):
         seen = [row[window][Metric.SEEN] for window in (Window.HOUR, Window.DAY, Window.FORTNIGHT)]
         last = row[Window.FORTNIGHT]
-        table.add_row(
-            Type(shingle.type).name.lower(),
-            f"{shingle.hash:016x}",
-            *map(str, seen),
-            str(last[Metric.SPAM]),
-            str(last[Metric.COMPLAINTS]),
-        )
+        table.add_row(_name(shingle), *map(str, (*seen, last[Metric.SPAM], last[Metric.COMPLAINTS])))
     console.print(table, markup=False, highlight=False)
+
+
+def _name(shingle: Shingle) -> str:
+    """As `counters show` takes it."""
+    return f"{Type(shingle.type).name.lower()}:{shingle.hash:016x}"
 
 
 def _plain(text: str) -> str:

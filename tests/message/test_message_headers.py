@@ -1,0 +1,127 @@
+"""Headers: fields, encoded words, parameters, mailboxes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oborona.message import mailboxes, parameters, rfc2047
+from oborona.message.findings import Findings
+from oborona.message.parse import parse
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("plain", "plain"),
+        ("=?utf-8?B?0L/RgNC40LLQtdGC?=", "привет"),
+        ("=?UTF-8?q?caf=C3=A9_au_lait?= now", "café au lait now"),
+        ("=?iso-8859-1?Q?a?= =?iso-8859-1?Q?b?=", "ab"),
+        ("=?utf-8?B?0L8=?= x =?utf-8?B?0YA=?=", "п x р"),
+        ("=?utf-8?Q?=D0?= =?utf-8?Q?=BF?=", "п"),  # one character in two words
+        ("=?utf-8?Q?a?=\t=?koi8-r?B?0NLJ18XU?=", "aпривет"),
+        ("=?utf-8*ru?Q?=D0=BF?=", "п"),
+        ("=?windows-1251?B?7/Do4uXy?=", "привет"),
+        ("pre=?utf-8?Q?x?=post", "prexpost"),
+        ("=?utf-8?B?YQ?=", "a"),  # without its padding
+        ("=?no-such?Q?a?=", "=?no-such?Q?a?="),
+        ("=?utf-8?X?a?=", "=?utf-8?X?a?="),
+        ("=?=?=", "=?=?="),
+    ],
+)
+def test_encoded_words(written: str, text: str) -> None:
+    assert rfc2047.decode_words(written, Findings()) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("=?utf-8QqBb_ \tAé\n"), max_size=60))
+def test_encoded_words_never_raise(value: str) -> None:
+    rfc2047.decode_words(value, Findings()).encode()
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "given_"),
+    [
+        ("text/plain", "text/plain", {}),
+        ("Text/HTML; Charset=UTF-8", "text/html", {"charset": "UTF-8"}),
+        ('a/b; name="x; y=\\"z\\""', "a/b", {"name": 'x; y="z"'}),
+        ("a/b; name=a file.txt; size=3", "a/b", {"name": "a file.txt", "size": "3"}),
+        ("a/b; name*=utf-8''%D0%BF.txt", "a/b", {"name": "п.txt"}),
+        ("a/b; name*0*=utf-8'ru'%D0; name*1*=%BF; name*2=.exe", "a/b", {"name": "п.exe"}),
+        ("a/b; name*1=b; name*0=a", "a/b", {"name": "ab"}),
+        ('a/b; name="=?utf-8?B?0L8=?=.txt"', "a/b", {"name": "п.txt"}),
+        ('a/b; name="open', "a/b", {"name": "open"}),
+        ("a/b;;; ; x=1;", "a/b", {"x": "1"}),
+        ("a/b; x=1; X=2", "a/b", {"x": "1"}),
+        ("a/b; junk; y=2", "a/b", {"y": "2"}),
+        ("a/b; name=good.txt; name*=utf-8''bad.exe", "a/b", {"name": "bad.exe"}),
+        ("", "", {}),
+    ],
+)
+def test_parameters(written: str, value: str, given_: dict[str, str]) -> None:
+    assert parameters.parse(written, Findings()) == (value, given_)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("a/b;=*01'\"\\% \n\u0431"), max_size=60))
+def test_parameters_never_raise(value: str) -> None:
+    parameters.parse(value, Findings())
+
+
+@pytest.mark.parametrize(
+    ("written", "boxes"),
+    [
+        ("a@B.Example", [("", "a@b.example")]),
+        ("Ann <a@b.example>", [("Ann", "a@b.example")]),
+        ('"Doe, Jane" <j@d.example>, Bob <b@d.example>', [("Doe, Jane", "j@d.example"), ("Bob", "b@d.example")]),
+        ("=?utf-8?Q?Doe=2C_J?= <j@d.example>", [("Doe, J", "j@d.example")]),
+        ("a@b.example (Ann B)", [("Ann B", "a@b.example")]),
+        ("friends: a@b.example, c@d.example;", [("", "a@b.example"), ("", "c@d.example")]),
+        ("undisclosed-recipients:;", []),
+        ("<>", []),
+        ("", []),
+        ("security@bank.example <x@evil.example>", [("security@bank.example", "x@evil.example")]),
+        ('"security@bank.example" <x@evil.example>', [("security@bank.example", "x@evil.example")]),
+        ("<a@b.example> <x@evil.example>", [("a@b.example", "x@evil.example")]),
+        ("<@r.example:a@b.example>", [("", "a@b.example")]),
+        ("Nobody", [("Nobody", "")]),
+        ('"a b"@c.example', [("", '"a b"@c.example')]),
+        ("a@b.example.", [("", "a@b.example")]),
+    ],
+)
+def test_mailboxes(written: str, boxes: list[tuple[str, str]]) -> None:
+    found = mailboxes.parse(written, 50, Findings())
+    assert [(box.name, box.address) for box in found] == boxes
+    assert all(box.domain == box.address.rpartition("@")[2] for box in found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from('ab@.<>"()\\,;: \u0431=?'), max_size=60))
+def test_mailboxes_never_raise(value: str) -> None:
+    for box in mailboxes.parse(value, 50, Findings()):
+        assert (box.domain == "") == (box.address == "")
+
+
+def test_fields_of_a_message() -> None:
+    raw = (
+        b"Received: from x\n\tby y\nFROM : Ann <Ann@B.Example>\nFrom: second@b.example\nTo: c@d.example, e@f.example\nCc: g@h.example\n"
+        b"Reply-To: r@s.example\nSubject: =?utf-8?Q?a?=\n  =?utf-8?Q?b?= c\nDate: Thu, 1 Jan 1970 00:01:40 +0000\n"
+        b"Message-ID: <id@b.example>\n\nbody"
+    )
+    for sent in (raw, raw.replace(b"\n", b"\r\n")):
+        message = parse(sent)
+        assert message.get("received") == "from x by y"
+        assert message.headers[0].raw == b"from x\n\tby y"
+        assert message.get("x-none") is None
+        assert message.get_all("from") == ["Ann <Ann@B.Example>", "second@b.example"]
+        assert message.from_count == 2
+        assert message.from_ is not None
+        assert message.from_.address == "Ann@b.example"
+        assert [box.address for box in message.recipients] == ["c@d.example", "e@f.example", "g@h.example"]
+        assert [box.address for box in message.reply_to] == ["r@s.example"]
+        assert message.subject == "ab c"
+        assert message.date == 100.0
+        assert message.message_id == "id@b.example"
+        assert message.text == "body"
+        assert not message.findings

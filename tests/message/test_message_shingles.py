@@ -1,0 +1,173 @@
+"""What a message counts under: types, hash, minimum lengths, caps, unique pairs."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from oborona.message.parse import parse
+from oborona.message.shingles import (
+    MAX_PAIRED_RECIPIENTS,
+    MAX_URLS,
+    TYPES,
+    Hasher,
+    Type,
+    client_network,
+    shingles,
+)
+from oborona.types import Client, Envelope, Pieces
+
+KEY = b"0123456789abcdef0123456789abcdef"
+HASHER = Hasher(KEY)
+SENTENCE = " ".join(["alpha", "bravo", "charlie", "delta", "echoes", "foxtrot", "golfing", "hotels", "indian", "juliet", "kilogram", "lima", "mikes", "november", "oscar", "papal", "quebec", "romeo", "sierra", "tango", "uniform", "victor", "whiskey", "xrays", "yankee", "zulus", "amber", "birch"])  # fmt: skip
+ENVELOPE = Envelope(
+    client=Client(ip="192.0.2.77", name="Mail.Example.ORG"),
+    helo="MAIL.example.org",
+    sender="Bounce@Example.org",
+    recipients=("one@b.example", "Two@b.example"),
+)
+RAW = (
+    b"From: =?utf-8?Q?Ann_B?= <ann@mail.example.co.uk>\nReply-To: r@evil.example\nTo: Bob <bob@b.example>\nSubject: Re: Offer 77 for Bob\n"
+    b"Message-ID: <1@host.example>\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>Hello Bob, " + SENTENCE.encode()
+    + b" 555 write to a@c.example <a href='http://www.shop.example.com/a?b#c'>x</a><img src='http://pixel.example.net/1'>\n"
+    b"--x\nContent-Type: image/png; name=Pic.PNG\n\n\x89PNG\r\n\x1a\n" + b"z" * 100 + b"\n--x--\n"
+)  # fmt: skip
+
+
+def pieces(raw: bytes, envelope: Envelope = ENVELOPE) -> Pieces:
+    return shingles(parse(raw), envelope, HASHER)
+
+
+def kinds(found: Pieces) -> dict[int, int]:
+    counted: dict[int, int] = {}
+    for shingle in found.shingles:
+        counted[shingle.type] = counted.get(shingle.type, 0) + 1
+    return counted
+
+
+def test_numbers_are_for_ever() -> None:
+    assert {kind.name: kind.value for kind in Type} == {
+        "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
+        "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "HELO": 18, "RDNS": 19, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
+        "FROM_NAME": 24, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "TEXT_IP": 38,
+        "TEXT_IPS": 39, "TEXT_RECIPIENT": 40, "TEXT_RECIPIENTS": 41, "ATTACHMENT_NAME": 42, "ATTACHMENT_TYPE": 43, "MIME_TREE": 47,
+        "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "ADDRESS": 56, "CHECKSUM": 62, "PICTURE": 63,
+    }  # fmt: skip
+    assert TYPES.keys() == set(Type)
+    assert len({row.name for row in TYPES.values()}) == len(TYPES)
+
+
+def test_the_hash_is_keyed_blake2b_over_type_and_piece() -> None:
+    wanted = hashlib.blake2b(bytes((50,)) + "http://a.example/".encode(), digest_size=8, key=KEY).digest()
+    assert HASHER.shingle(Type.URL, "http://a.example/") == (50, int.from_bytes(wanted, "big"))
+    assert HASHER.shingle(Type.HOST, "x").hash != HASHER.shingle(Type.URL, "x").hash
+    assert Hasher(b"another secret of 16").shingle(Type.URL, "x") != HASHER.shingle(Type.URL, "x")
+    assert type(HASHER.shingle(Type.URL, "x").type) is int
+    with pytest.raises(ValueError, match="at least 16"):
+        Hasher(b"short")
+    assert Hasher(b"k" * 100).shingle(1, "x") != Hasher(b"k" * 101).shingle(1, "x")
+
+
+def test_pieces_of_a_message() -> None:
+    found = pieces(RAW)
+    assert kinds(found) == {
+        Type.TEXT: 1, Type.TEMPLATE: 1, Type.OPENING: 1, Type.CLOSING: 1, Type.WORDS: 16, Type.SUBJECT: 1, Type.SUBJECT_TEMPLATE: 1,
+        Type.CLIENT_IP: 1, Type.CLIENT_NETWORK: 1, Type.RDNS: 1, Type.HELO: 1, Type.MAIL_FROM: 1, Type.MAIL_FROM_DOMAIN: 1, Type.FROM: 1,
+        Type.FROM_DOMAIN: 1, Type.FROM_NAME: 1, Type.REPLY_TO: 1, Type.MESSAGE_ID_DOMAIN: 1, Type.URL: 1, Type.HOST: 1, Type.LINK_DOMAIN: 1,
+        Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
+    }  # fmt: skip
+    for kind, piece in (
+        (Type.FROM, "ann@mail.example.co.uk"),
+        (Type.FROM_DOMAIN, "example.co.uk"),
+        (Type.FROM_NAME, "ann b"),
+        (Type.CLIENT_NETWORK, "192.0.2.0/24"),
+        (Type.RDNS, "mail.example.org"),
+        (Type.HELO, "mail.example.org"),
+        (Type.MAIL_FROM, "bounce@example.org"),
+        (Type.MESSAGE_ID_DOMAIN, "host.example"),
+        (Type.SUBJECT, "re: offer 77 for bob"),
+        (Type.SUBJECT_TEMPLATE, "offer for"),
+        (Type.URL, "http://www.shop.example.com/a?b"),
+        (Type.HOST, "www.shop.example.com"),
+        (Type.LINK_DOMAIN, "example.com"),
+        (Type.ADDRESS, "a@c.example"),
+        (Type.MIME_TREE, "multipart/mixed(text/html,image/png)"),
+        (Type.ATTACHMENT_NAME, "pic.png"),
+        (Type.ATTACHMENT_TYPE, "png image/png"),
+    ):
+        assert HASHER.shingle(kind, piece) in found.shingles, kind
+
+
+def test_unique_pairs() -> None:
+    found = pieces(RAW)
+    counted: dict[tuple[int, int], int] = {}
+    for pair in found.pairs:
+        counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
+    assert counted == {(30, 31): 2, (38, 39): 8, (40, 41): 4 * 2}
+    assert len({pair.both for pair in found.pairs}) == len(found.pairs)
+    assert {pair.distinct for pair in found.pairs if pair.distinct.type == 31} == {
+        HASHER.shingle(Type.SENDER_RECIPIENTS, "bounce@example.org")
+    }
+
+
+def test_the_same_text_from_elsewhere_shares_what_is_distinct_and_not_the_pair() -> None:
+    here = pieces(RAW)
+    there = pieces(RAW, Envelope(client=Client(ip="198.51.100.1"), sender="x@y.example", recipients=("z@b.example",)))
+    for kind in (39, 41):
+        assert {pair.distinct for pair in here.pairs if pair.distinct.type == kind} == {
+            pair.distinct for pair in there.pairs if pair.distinct.type == kind
+        }
+    assert not {pair.both for pair in here.pairs} & {pair.both for pair in there.pairs}
+
+
+def test_a_bounce_counts_recipients_of_its_from() -> None:
+    found = pieces(RAW, Envelope(sender="", recipients=("one@b.example",)))
+    (pair,) = [pair for pair in found.pairs if pair.distinct.type == 31]
+    assert pair.distinct == HASHER.shingle(Type.SENDER_RECIPIENTS, "ann@mail.example.co.uk")
+
+
+def test_nothing_short_or_empty_is_hashed() -> None:
+    found = pieces(b"From: a@b.example\nSubject: Hi\n\nThanks", Envelope())
+    assert kinds(found).keys() == {Type.FROM, Type.FROM_DOMAIN}
+    assert found.pairs == ()
+    assert pieces(b"", Envelope()) == Pieces(shingles=(), pairs=())
+    greeting = kinds(pieces(b"Subject: x\n\nThank you very much indeed, see you tomorrow at noon", Envelope()))
+    assert Type.OPENING not in greeting
+    assert Type.WORDS not in greeting
+    assert Type.TEXT in greeting
+
+
+def test_a_short_text_counts_addresses_under_its_template() -> None:
+    found = pieces(b"Subject: x\n\nCheap pills for everybody who writes back 12345", ENVELOPE)
+    again = pieces(b"Subject: y\n\nCheap pills for everybody who writes back 99", ENVELOPE)
+    ours = [pair for pair in found.pairs if pair.distinct.type == 39]
+    assert len(ours) == 1
+    assert ours[0] in again.pairs
+
+
+def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
+    one = pieces(b"To: Bob Stone <bob7@b.example>\nSubject: Bob, win 100\n\nDear Bob Stone, you won $100 today, call us now")
+    two = pieces(b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won $999 today, call us now")
+    for kind in (Type.TEMPLATE, Type.SUBJECT_TEMPLATE):
+        assert [shingle for shingle in one.shingles if shingle.type == kind] == [shingle for shingle in two.shingles if shingle.type == kind]
+    assert [s for s in one.shingles if s.type == Type.TEXT] != [s for s in two.shingles if s.type == Type.TEXT]
+
+
+def test_caps() -> None:
+    urls = b" ".join(b"http://h%d.example%d.com/" % (number, number) for number in range(100))
+    recipients = tuple(f"r{number}@b.example" for number in range(200))
+    found = pieces(b"Subject: x\n\n" + urls, Envelope(sender="a@b.example", recipients=recipients))
+    assert kinds(found)[Type.URL] == MAX_URLS
+    assert len([pair for pair in found.pairs if pair.distinct.type == 31]) == MAX_PAIRED_RECIPIENTS
+    assert len(found.shingles) < 200
+    assert len(found.pairs) <= MAX_PAIRED_RECIPIENTS * 5 + 8
+
+
+def test_networks() -> None:
+    assert client_network("192.0.2.77") == "192.0.2.0/24"
+    assert client_network("10.1.2.3") == "10.1.2.0/24"
+    assert client_network("127.0.0.1") == "127.0.0.0/24"
+    assert client_network("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::/64"
+    assert client_network("::ffff:192.0.2.77") == "192.0.2.0/24"
+    assert client_network("") == client_network("unknown") == ""

@@ -1,0 +1,200 @@
+"""The units: without a warning, hardened, alike, and such that the service runs under them."""
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNITS = sorted((ROOT / "systemd").glob("*.service"))
+NAMES = [unit.stem for unit in UNITS]
+PROGRAM = "/usr/local/bin/oborona"
+EXPOSURE = 20  # tenths: 2.0
+
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+
+
+def settings(unit: Path) -> list[tuple[str, str]]:
+    pairs = (line.partition("=") for line in unit.read_text().splitlines() if "=" in line and line[0] != "#")
+    return [(key, value) for key, _, value in pairs]
+
+
+def values(unit: Path, key: str) -> list[str]:
+    return [value for name, value in settings(unit) if name == key]
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """The units with a program that is there, for an analysis that looks for it."""
+    for unit in (ROOT / "systemd").iterdir():
+        (tmp_path / unit.name).write_text(unit.read_text().replace(PROGRAM, str(shutil.which("true"))))
+    return tmp_path
+
+
+def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
+    assert {unit: values(path, "ExecStart") for unit, path in zip(NAMES, UNITS, strict=True)} == {
+        "oborona": [f"{PROGRAM} serve"],
+        "oborona-worker": [f"{PROGRAM} worker"],
+        "oborona-writer": [f"{PROGRAM} writer"],
+        "oborona-keeper": [f"{PROGRAM} keeper"],
+    }
+
+
+@needs_systemd
+def test_they_verify_without_a_word(installed: Path) -> None:
+    units = sorted([*installed.glob("*.service"), *installed.glob("*.target")])
+    assert len(units) == len(UNITS) + 1
+    found = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *units],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+
+@needs_systemd
+def test_a_misspelt_setting_would_be_noticed(installed: Path) -> None:
+    unit = installed / "oborona.service"
+    unit.write_text(unit.read_text().replace("ProtectHome=", "ProtectHomes="))
+    found = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", unit],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "ProtectHomes" in found.stderr
+
+
+@needs_systemd
+@pytest.mark.parametrize("name", NAMES)
+def test_their_exposure_is_low(installed: Path, name: str) -> None:
+    found = subprocess.run(
+        [
+            "systemd-analyze",
+            "security",
+            "--offline=yes",
+            "--no-pager",
+            f"--threshold={EXPOSURE}",
+            f"{name}.service",
+        ],
+        cwd=installed,
+        env={**os.environ, "SYSTEMD_UNIT_PATH": f"{installed}:"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert f"Overall exposure level for {name}.service" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("oborona", "oborona-worker"), ("oborona-writer", "oborona-keeper")]
+)
+def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
+    def confinement(name: str) -> list[tuple[str, str]]:
+        found = settings(ROOT / "systemd" / f"{name}.service")
+        return [
+            pair
+            for pair in found
+            if pair[0]
+            not in {"Description", "After", "Before", "PartOf", "Conflicts", "ExecStart", "WantedBy"}
+        ]
+
+    assert confinement(one) == confinement(other)
+
+
+def test_all_in_one_and_one_by_one_never_run_together() -> None:
+    parts = [name for name in NAMES if name != "oborona"]
+    assert set(values(ROOT / "systemd/oborona.service", "Conflicts")[0].split()) == {
+        "oborona.target",
+        *(f"{name}.service" for name in parts),
+    }
+    for name in parts:
+        assert values(ROOT / "systemd" / f"{name}.service", "Conflicts") == ["oborona.service"]
+        assert values(ROOT / "systemd" / f"{name}.service", "PartOf") == ["oborona.target"]
+    assert values(ROOT / "systemd/oborona.target", "Conflicts") == ["oborona.service"]
+    assert set(values(ROOT / "systemd/oborona.target", "Wants")[0].split()) == {
+        f"{name}.service" for name in parts
+    }
+
+
+@pytest.mark.skipif(not shutil.which("systemd-sysusers"), reason="needs systemd-sysusers")
+def test_the_user_can_be_made(tmp_path: Path) -> None:
+    found = subprocess.run(
+        ["systemd-sysusers", "--dry-run", f"--root={tmp_path}", ROOT / "systemd/oborona.sysusers.conf"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    said = found.stdout + found.stderr
+    assert "Creating user 'oborona'" in said
+    assert "ignoring" not in said
+
+
+def can_confine() -> bool:
+    try:
+        ctypes.CDLL("libseccomp.so.2")
+    except OSError:
+        return False
+    return os.geteuid() == 0 and bool(shutil.which("systemd-analyze") and shutil.which("setpriv"))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    made = tempfile.mkdtemp(dir="/tmp")  # short: it holds a socket
+    yield Path(made)
+    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(not can_confine(), reason="needs root, libseccomp and systemd-analyze")
+@pytest.mark.parametrize(
+    ("unit", "role"), [("oborona", "serve"), ("oborona-writer", "writer"), ("oborona-keeper", "keeper")]
+)
+def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str, folder: Path) -> None:
+    """No capability, no executable memory, and not one system call that the unit does not grant."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, (folder / "log").open("w+") as log:
+        manager.bind(str(folder / "notify"))
+        manager.settimeout(60)
+        confined = Path(__file__).with_name("confined.py")
+        sets = [f"--set=milter.listen=unix:{folder}/milter.sock", "--set=milter.workers=1"]
+        with subprocess.Popen(
+            [
+                *("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
+                *(sys.executable, str(confined), f"{ROOT}/systemd/{unit}.service"),
+                *(str(Path(sys.executable).with_name("oborona")), f"--config={ROOT}/etc/oborona.toml"),
+                *(f"--state={folder}/state", *sets, role),
+            ],
+            env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify")},
+            stdout=log,
+            stderr=log,
+        ) as service:
+            try:
+                while not (said := manager.recv(4096)).startswith(b"READY=1"):
+                    pass
+                service.send_signal(signal.SIGHUP)
+                while not said.startswith(b"RELOADING=1"):
+                    said = manager.recv(4096)
+                while not said.startswith(b"READY=1"):
+                    said = manager.recv(4096)
+                if role == "serve":
+                    with socket.socket(socket.AF_UNIX) as client:
+                        client.connect(str(folder / "milter.sock"))
+                service.terminate()
+                assert service.wait(60) == 0
+            finally:
+                service.kill()
+        log.seek(0)
+        assert "was killed" not in log.read()
