@@ -1,8 +1,9 @@
 """The writer's eye on all spools: what is new in each, whose worker is dead, what can be removed.
 
-    list the files → for each owner, read on from its position → whole records are batches, in order
-    at the end of a file: a later number exists → go on there; its lock can be had → its process is dead, and what
-    is there is all there will be; else → more may come
+    list the files → for each owner, ask whether the file of its position is closed: the next number exists, or its
+    lock can be had, so its process is dead → only then read on: whole records are batches, in order
+    at the end of a closed file: the next number exists → go on there; else → finished
+    at the end of another: more may come
 
 A torn end is waited for while its process lives, and cut when it is dead. Damage is skipped to the next whole record.
 Both are reported, never silent. Positions are the caller's to keep, in the transaction that applies the batches;
@@ -15,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ import msgspec
 
 from oborona.counters import batch
 from oborona.counters.batch import HEADER_BYTES, LENGTH_LIMIT, Batch, Damaged, Torn
-from oborona.counters.spool import SpoolFile, parse_name
+from oborona.counters.spool import SUFFIX, UNNAMED, SpoolFile, parse_name
 from oborona.errors import StoreError, StoreVersion
 
 LEAST_READ: Final = 256 << 10  # of each spool in one go, however many there are
@@ -63,12 +64,28 @@ class Follower:
         self._positions = dict(positions)
         self._report = report
         self._open: dict[SpoolFile, int] = {}
-        self._dead: set[str] = set()
+        self._dead: set[SpoolFile] = set()
         self._refused: set[str] = set()
 
     def owners(self) -> set[str]:
         """Return whose files are there now."""
         return set(self._files())
+
+    def sweep(self) -> None:
+        """Remove files of processes that died while they made them; empty ones.
+
+        Raises:
+            StoreError: the directory or a file cannot be read.
+        """
+        try:
+            for path in self._directory.glob(f"*{UNNAMED}"):
+                if parse_name(path.with_suffix(SUFFIX).name) is None:
+                    continue
+                with path.open("rb") as file, contextlib.suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
 
     def collect(self, limit: int) -> Collected:
         """Return what whole records follow the positions, about `limit` bytes in all.
@@ -102,14 +119,13 @@ class Follower:
         """Take the positions as kept on disk, and remove what is applied as a whole."""
         self._positions.update(collected.positions)
         for owner, theirs in self._files().items():
-            done = owner in collected.finished
+            reached = self._positions.get(owner, Position()).number
             for file in theirs:
-                if done or file.number < self._positions.get(owner, Position()).number:
+                if file.number < reached or (file.number == reached and owner in collected.finished):
                     (self._directory / file.name).unlink(missing_ok=True)
                     self._forget(file)
-            if done:
-                self._positions.pop(owner, None)
-                self._dead.discard(owner)
+        for owner in collected.finished:
+            self._positions.pop(owner, None)
 
     def close(self) -> None:
         """Close all files."""
@@ -126,21 +142,20 @@ class Follower:
         return by_owner
 
     def read(self, file: SpoolFile, offset: int, size: int) -> bytes:
-        descriptor = self._open.get(file)
-        if descriptor is None:
-            descriptor = os.open(self._directory / file.name, os.O_RDONLY | os.O_CLOEXEC)
-            self._open[file] = descriptor
-        return os.pread(descriptor, size, offset)
+        return os.pread(self._descriptor(file), size, offset)
 
     def is_dead(self, file: SpoolFile) -> bool:
         """Whether the process that appended to this file is gone; once it is, we hold its lock."""
-        if file.owner not in self._dead:
+        if file not in self._dead:
             try:
-                fcntl.flock(self._open[file], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._descriptor(file), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
-            self._dead.add(file.owner)
+            self._dead.add(file)
         return True
+
+    def exists(self, file: SpoolFile) -> bool:
+        return (self._directory / file.name).exists()
 
     def refuse(self, file: SpoolFile, why: StoreVersion) -> None:
         self._refused.add(file.owner)
@@ -154,7 +169,15 @@ class Follower:
     def missing(self, file: SpoolFile, after: int, found: int) -> None:
         self._report(f"spool {file.name}: records {after + 1} to {found - 1} are missing")
 
+    def _descriptor(self, file: SpoolFile) -> int:
+        descriptor = self._open.get(file)
+        if descriptor is None:
+            descriptor = os.open(self._directory / file.name, os.O_RDONLY | os.O_CLOEXEC)
+            self._open[file] = descriptor
+        return descriptor
+
     def _forget(self, file: SpoolFile) -> None:
+        self._dead.discard(file)
         descriptor = self._open.pop(file, -1)
         if descriptor >= 0:
             os.close(descriptor)
@@ -174,49 +197,56 @@ class _Walk:
         self._share = share
 
     def __iter__(self) -> Iterator[Batch]:
-        while (file := self._current()) is not None:
-            last = file is self._files[-1]
-            size = self._share
-            while True:
-                data = self._follower.read(file, self.position.offset, size)
-                whole = len(data) < size  # to the end of the file
-                before = self.position.offset
-                try:
-                    yield from self._batches(file, data, ended=whole and not last)
-                except StoreVersion as error:
-                    self._follower.refuse(file, error)
-                    return
-                if whole or self.position.offset > before or size > LENGTH_LIMIT + HEADER_BYTES:
-                    break
-                size *= 2  # one record is larger than the share
+        file = self._start()
+        while True:
+            # asked before reading: what is read after a yes is all there will be in this file
+            following = msgspec.structs.replace(file, number=file.number + 1)
+            closed = self._follower.exists(following) or self._follower.is_dead(file)
+            try:
+                whole = yield from self._read(file, closed=closed)
+            except StoreVersion as error:
+                self._follower.refuse(file, error)
+                return
             if not whole:
                 self.more = True
                 return
-            if last:
-                yield from self._end(file)
+            if not self._follower.exists(following):
+                self.finished = closed
                 return
-            self._go_to(self._files[self._files.index(file) + 1])
+            if closed:
+                file = following
+                self._go_to(file)
 
-    def _current(self) -> SpoolFile | None:
-        for file in self._files:
-            if file.number >= self.position.number:
-                if file.number > self.position.number:
-                    self._go_to(file)
-                return file
-        return None
+    def _start(self) -> SpoolFile:
+        """The file of the position; if that is gone, the first there is behind it.
+
+        A listing may have missed the file before one it shows, if both were made while it was read.
+        """
+        number = self.position.number
+        file = next((one for one in self._files if one.number >= number), self._files[-1])
+        while file.number > max(number, 1):
+            before = msgspec.structs.replace(file, number=file.number - 1)
+            if not self._follower.exists(before):
+                break
+            file = before
+        if file.number != number:
+            self._go_to(file)
+        return file
 
     def _go_to(self, file: SpoolFile) -> None:
         self.position = msgspec.structs.replace(self.position, number=file.number, offset=0)
 
-    def _end(self, file: SpoolFile) -> Iterator[Batch]:
-        """At the end of the last file: done if its process is dead, after one more look with its lock in hand."""
-        if not self._follower.is_dead(file):
-            return
-        data = self._follower.read(file, self.position.offset, self._share)
-        whole = len(data) < self._share
-        yield from self._batches(file, data, ended=whole)
-        self.finished = whole
-        self.more = not whole
+    def _read(self, file: SpoolFile, *, closed: bool) -> Generator[Batch, None, bool]:
+        """Yield what is new in one file; returns whether its end was reached."""
+        size = self._share
+        while True:
+            data = self._follower.read(file, self.position.offset, size)
+            whole = len(data) < size
+            before = self.position.offset
+            yield from self._batches(file, data, ended=whole and closed)
+            if whole or self.position.offset > before or size > LENGTH_LIMIT + HEADER_BYTES:
+                return whole
+            size *= 2  # one record is larger than the share
 
     def _batches(self, file: SpoolFile, data: bytes, *, ended: bool) -> Iterator[Batch]:
         """Yield the whole records of `data`, which begins at the position; `ended`: nothing will follow it."""

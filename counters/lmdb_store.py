@@ -57,7 +57,11 @@ def as_store_error(directory: Path) -> Iterator[None]:
         raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
     except (lmdb.Error, OSError) as error:
         code = error.errno if isinstance(error, OSError) else error.code
-        if isinstance(error, lmdb.DiskError) or code in NO_ROOM or (code == errno.EIO and _is_full(directory)):
+        if (
+            isinstance(error, lmdb.DiskError)
+            or code in NO_ROOM
+            or (code == errno.EIO and _is_full(directory))
+        ):
             raise StoreFull(f"no room on the disk of {directory}: {error}") from error
         also = " (or a write was cut short: quota, file size limit)" if code == errno.EIO else ""
         raise StoreError(f"cannot use the counter store in {directory}: {error}{also}") from error

@@ -27,6 +27,7 @@ import msgspec
 from oborona.errors import StoreError, StoreFull
 
 SUFFIX: Final = ".spool"
+UNNAMED: Final = ".new"  # a file that is not locked yet
 FILE_BYTES: Final = 64 << 20  # removed as a whole once applied: bounds what lies about
 SYNC_S: Final = 1.0
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -155,20 +156,12 @@ class Spool:
     def _next_file(self) -> None:
         following = msgspec.structs.replace(self._file, number=self._file.number + 1)
         path = self._directory / following.name
-        unnamed = path.with_suffix(".new")
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(
-                unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE
-            )
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                unnamed.rename(path)
-                _sync_directory(self._directory)
-            except OSError:
-                os.close(descriptor)
-                unnamed.unlink(missing_ok=True)
-                raise
+                descriptor = _make_locked(path)
+            except FileNotFoundError:  # a writer that started just now swept it away unlocked
+                descriptor = _make_locked(path)
         except OSError as error:
             raise _store_error(error, f"cannot make {path}") from error
         if self._descriptor >= 0:
@@ -186,6 +179,20 @@ class Spool:
             os.ftruncate(self._descriptor, self._size)
         except OSError:
             self._doubtful = True
+
+
+def _make_locked(path: Path) -> int:
+    unnamed = path.with_suffix(UNNAMED)
+    descriptor = os.open(unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unnamed.rename(path)
+        _sync_directory(path.parent)
+    except OSError:
+        os.close(descriptor)
+        unnamed.unlink(missing_ok=True)
+        raise
+    return descriptor
 
 
 def _sync(descriptor: int) -> None:

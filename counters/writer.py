@@ -118,6 +118,7 @@ class CounterWriter:
                 kept = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
             self._follower = Follower(self.directory / SPOOLS, kept, self._report)
+            self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
             self.environment.reader_check()
         except BaseException:
@@ -162,7 +163,7 @@ class CounterWriter:
         with as_store_error(self.directory), self.environment.begin() as txn:
             purged = purge_from(txn, self._purge_place, bucket, limit)
         if purged.changes:
-            self._within(lambda txn: _write(txn, purged))
+            self._within(lambda txn: self._free(txn, purged))
         self._purge_place = purged.next
         return purged
 
@@ -232,9 +233,21 @@ class CounterWriter:
             txn.delete(POSITION_KEY + owner.encode())
         for owner, position in collected.positions.items():
             put_position(txn, owner, position)
+        self._note_time(txn)
+        return foreign
+
+    def _free(self, txn: lmdb.Transaction[bytes], purged: Purged) -> None:
+        for key, stored in purged.changes:
+            if stored:
+                txn.put(key, stored)
+            else:
+                txn.delete(key)
+        txn.put(PURGE_KEY, purged.next)
+        self._note_time(txn)
+
+    def _note_time(self, txn: lmdb.Transaction[bytes]) -> None:
         if self._clock.newest is not None:
             txn.put(NEWEST_KEY, I64.pack(self._clock.newest))
-        return foreign
 
     def _within(self, work: Callable[[lmdb.Transaction[bytes]], Result]) -> Result:
         """Do `work` in a write transaction that is on the disk when this returns; the map grows as it must."""
@@ -268,12 +281,3 @@ class CounterWriter:
         self.environment.set_mapsize(2 * size)
         self._map_bytes = 2 * size
         self._report(f"the counter store in {self.directory} may now grow to {2 * size >> 20} MiB")
-
-
-def _write(txn: lmdb.Transaction[bytes], purged: Purged) -> None:
-    for key, stored in purged.changes:
-        if stored:
-            txn.put(key, stored)
-        else:
-            txn.delete(key)
-    txn.put(PURGE_KEY, purged.next)

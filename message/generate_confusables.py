@@ -9,9 +9,9 @@ A line is `code point<TAB>replacement`. Kept are characters outside ASCII that a
 whose replacement is ASCII letters, or ASCII punctuation for punctuation, in this order:
 
     1. decimal digits of any script: their value
-    2. letters whose own shape is confusable with ASCII letters: those (Cyrillic о: o)
-    3. letters whose capital is (Cyrillic в: its capital В looks like B, so в and В are both b)
-    4. letters with marks over a base that is ASCII or was replaced: the base (é: e, ё: e)
+    2. letters whose own shape is confusable with ASCII letters: those (Cyrillic U+043E: o)
+    3. letters whose capital is (Cyrillic ve: its capital looks like B, so both are b)
+    4. letters with marks over a base that is ASCII or was replaced: the base (e acute, Cyrillic io: e)
     5. dashes, quotes, and other punctuation confusable with one ASCII character
 """
 
@@ -28,15 +28,15 @@ _QUOTES: Final = dict.fromkeys(
     "\u2018\u2019\u201a\u201b\u2032\u2035\u02bc\u02bb\u02b9\u055a\u05f3\u00b4", "'"
 ) | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u2036\u301d\u301e\u05f4", '"')
 
-_KEPT: Final = frozenset(
-    "ьЬыЫюЮσΣ"
-)  # merged with в, о, ... they would cost Russian and Greek words their difference
+_KEPT: Final = frozenset("ьЬыЫюЮσΣ")  # merged with other letters they would cost words their difference
 
 
 def _shape(character: str, like: str) -> str:
     """Return what `character` looks like; for a Latin letter without strokes and hooks (ł: l)."""
     if "LATIN" in unicodedata.name(character[0], ""):
-        like = "".join(each for each in unicodedata.normalize("NFD", like) if unicodedata.category(each) != "Mn")
+        like = "".join(
+            each for each in unicodedata.normalize("NFD", like) if unicodedata.category(each) != "Mn"
+        )
     return like.casefold()
 
 
@@ -46,9 +46,7 @@ def table() -> dict[str, str]:
     groups: dict[str, list[dict[str, str]]] = json.loads(text)
     shapes = {}
     for character, others in groups.items():
-        ascii_shapes = {
-            shape for other in others if (shape := _shape(character, other["c"])).isascii()
-        }
+        ascii_shapes = {shape for other in others if (shape := _shape(character, other["c"])).isascii()}
         if len(character) == 1 and not character.isascii() and character not in _KEPT and ascii_shapes - {""}:
             # "l" stands for a group of I, l, 1 and |: prefer letters, and among them a stable choice.
             shapes[character] = min(ascii_shapes, key=lambda shape: (not shape.isalpha(), len(shape), shape))

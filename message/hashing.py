@@ -130,7 +130,9 @@ class Hasher:
         if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
             key = hashlib.blake2b(key).digest()
         # Indexed by number: an enum member hashes its name, in Python, at each look-up of a dict.
-        self._states = [hashlib.blake2b(bytes((number,)), digest_size=8, key=key) for number in range(LAST_TYPE + 1)]
+        self._states = [
+            hashlib.blake2b(bytes((number,)), digest_size=8, key=key) for number in range(LAST_TYPE + 1)
+        ]
         self.fingerprinter = Fingerprinter(key)
 
     def shingle(self, kind: int, text: str) -> Shingle:

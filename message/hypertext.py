@@ -41,7 +41,13 @@ _TARGET: Final = re.compile(
     r"\b(href|src|action)\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s>\"']{1,2000}))", re.IGNORECASE
 )
 _MARK: Final = re.compile("\0(.)", re.DOTALL)
-_PLACES: Final = {"a": Place.ANCHOR, "area": Place.ANCHOR, "form": Place.FORM, "iframe": Place.FRAME, "img": Place.PICTURE}
+_PLACES: Final = {
+    "a": Place.ANCHOR,
+    "area": Place.ANCHOR,
+    "form": Place.FORM,
+    "iframe": Place.FRAME,
+    "img": Place.PICTURE,
+}
 _ATTRIBUTES: Final = {"a": "href", "area": "href", "form": "action", "iframe": "src", "img": "src"}
 
 
@@ -179,7 +185,7 @@ def _judge_hidden(text: str, hidden: str, split_words: int, findings: Findings) 
 
 def _read_flat(source: str, links: int, findings: Findings) -> Page:
     """Return text and links of a page by patterns alone; hidden text is not told apart."""
-    targets = []
+    targets: list[Target] = []
     for match in _TARGET.finditer(source):
         if len(targets) >= links:
             findings.add("links-too-many")

@@ -25,7 +25,8 @@ _IN_WORD: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _ADDRESS: Final = re.compile(
-    r"(?<![a-z0-9._%+&'-])[a-z0-9._%+=&'-]{1,64}+@((?:[a-z0-9-]{1,63}+\.)+[a-z]{2,18})(?![\w-])", re.IGNORECASE | re.ASCII
+    r"(?<![a-z0-9._%+&'-])[a-z0-9._%+=&'-]{1,64}+@((?:[a-z0-9-]{1,63}+\.)+[a-z]{2,18})(?![\w-])",
+    re.IGNORECASE | re.ASCII,
 )
 _URL: Final = re.compile(
     r"(https?|ftp):[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)(?::(\d*))?([^#]*)", re.IGNORECASE | re.DOTALL

@@ -85,7 +85,7 @@ _TABLE: Final = _load()
 
 
 def normalise(text: str) -> str:
-    """Return the one form of `text`; idempotent: `normalise(normalise(t)) == normalise(t)`.
+    """Return the one form of a text; the form of a form is itself.
 
     Source: UAX 15 (NFKC), Unicode s5.18 (case folding), UTS 39 s4 (confusables).
     """

@@ -10,7 +10,8 @@ unlinks the shared file when one worker stops; it blocks in accept() when anothe
 sessions in flight.  To stop accepting, the placeholder is laid back.
 
 Known limits: one server a process.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
-connections are looked for every 10 minutes.  A body is never cut short.  After SMFIC_QUIT_NC libmilter forgets what was agreed:
+connections are looked for every 10 minutes, and after a pause for too many sessions accepting begins again within 5 s.  A body is never cut short; one whose last piece
+comes with the end of the message (Postfix before 2.4) gets no answer.  After SMFIC_QUIT_NC libmilter forgets what was agreed:
 the door is asked at each stage, and libmilter drops answers that nobody waits for.
 """
 

@@ -83,9 +83,9 @@ class LibmilterConnection:
             Exception: no door could be made.
         """
         self._open()
-        self.terms = agree(
-            MAX_VERSION, options[0], options[1], self._door.waits
-        )  # libmilter saw to the version
+        # libmilter saw to the version, and older ones need the end of headers for their own order of commands
+        steps = options[1] & ~NO_END_OF_HEADERS
+        self.terms = agree(MAX_VERSION, options[0], steps, self._door.waits)
         if not self.terms.edits:
             log.warning("the mail server lets headers alone (actions %#x): messages go unmarked", options[0])
         options[:2] = self.terms.actions, self.terms.protocol

@@ -32,7 +32,7 @@ class NativeServer:
         door_factory: makes the door of each connection.
         limit_bytes: what is kept of one message.
         idle_s: seconds without a byte after which a connection is closed.
-        max_sessions: connections at once; further ones are closed at once.
+        max_sessions: connections at once; further ones wait.
         on_failure: the answer when a door raises or hangs, CONTINUE or TEMPFAIL.
         guard_s: seconds that a door has for one answer.
     """
@@ -55,6 +55,7 @@ class NativeServer:
         self._connections: set[Connection] = set()
         self._arrivals: set[asyncio.Task[None]] = set()
         self._draining = False
+        self._hearing = False
         self._empty = asyncio.Event()
         self._empty.set()
 
@@ -68,7 +69,7 @@ class NativeServer:
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         sock.setblocking(False)
-        self._loop.add_reader(sock.fileno(), self._accept)
+        self._hear(on=True)
         self._idle_timer = self._loop.call_later(self._idle_s / IDLE_CHECKS, self._close_idle)
 
     async def drain(self, grace_s: float) -> None:
@@ -81,7 +82,7 @@ class NativeServer:
             grace_s: seconds to wait at most.
         """
         self._draining = True
-        self._loop.remove_reader(self._socket.fileno())
+        self._hear(on=False)
         self._idle_timer.cancel()
         if self._arrivals:
             await asyncio.wait(self._arrivals)
@@ -104,6 +105,7 @@ class NativeServer:
     def left(self, connection: Connection) -> None:
         """Count a connection out."""
         self._connections.discard(connection)
+        self._resume()
         if not self._connections:
             self._empty.set()
 
@@ -117,12 +119,8 @@ class NativeServer:
             if error.errno not in _EXHAUSTED:
                 raise
             log.error("cannot accept: %s, pausing for %g s", error.strerror, EXHAUSTED_S)  # noqa: TRY400
-            self._loop.remove_reader(self._socket.fileno())
+            self._hear(on=False)
             self._loop.call_later(EXHAUSTED_S, self._resume)
-            return
-        if self.sessions >= self._max_sessions:
-            log.warning("connection refused: %d sessions are open", self.sessions)
-            peer.close()
             return
         peer.setblocking(False)
         if peer.family != socket.AF_UNIX:
@@ -130,6 +128,9 @@ class NativeServer:
         connection = Connection(self)
         self._connections.add(connection)
         self._empty.clear()
+        if self.sessions >= self._max_sessions:
+            log.warning("%d sessions are open: the next ones wait", self.sessions)
+            self._hear(on=False)
         arrival = self._loop.create_task(self._admit(connection, peer))
         self._arrivals.add(arrival)
         arrival.add_done_callback(self._arrivals.discard)
@@ -143,8 +144,16 @@ class NativeServer:
             self.left(connection)
 
     def _resume(self) -> None:
-        if not self._draining:
+        if not self._draining and self.sessions < self._max_sessions:
+            self._hear(on=True)
+
+    def _hear(self, *, on: bool) -> None:
+        """Begin or cease to accept; what comes meanwhile waits in the kernel, or goes to another worker."""
+        if on and not self._hearing:
             self._loop.add_reader(self._socket.fileno(), self._accept)
+        elif self._hearing and not on:
+            self._loop.remove_reader(self._socket.fileno())
+        self._hearing = on
 
     def _close_idle(self) -> None:
         due = self._loop.time() - self._idle_s

@@ -109,7 +109,9 @@ class Worker:
             )
             server = await self._start(partial(Session, bench))
             ready()
-            async with asyncio.TaskGroup() as chores:  # a chore that fails ends the worker: the supervisor starts another
+            async with (
+                asyncio.TaskGroup() as chores
+            ):  # a chore that fails ends the worker: the supervisor starts another
                 running = [chores.create_task(self._flush(counters)), chores.create_task(self._watch())]
                 await self._stop.wait()
                 await server.drain(self._settings.milter.drain_s)

@@ -253,7 +253,10 @@ def facts_of(
         mass_fortnight=known.count(texts, Window.FORTNIGHT, Metric.SEEN),
         mass_spam=known.count(texts, Window.DAY, Metric.SPAM),
         mass_complaints=known.count(texts, Window.DAY, Metric.COMPLAINTS),
-        mass_ips=known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN),
+        # both are estimates, from different values of the fingerprint: there are no more addresses than copies
+        mass_ips=min(
+            known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), known.count(texts, Window.DAY, Metric.SEEN)
+        ),
         mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
 

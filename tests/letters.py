@@ -110,15 +110,16 @@ def as_it_arrived(stored: bytes, kind: Kind, recipient: str) -> Letter:
         for place, (name, _, whole) in enumerate(headers)
         if name not in _RECEIVER_ADDED and not (name == b"received" and place <= hop)
     ]
-    if not client_ip:  # an address of nobody's, the same for the same message
-        network, host = hashlib.sha256(stored).digest()[:2]
+    from_ = mailbox[0] if mailbox else b""
+    if not client_ip:  # written on the receiver's own machine: an address of nobody's, the same for a sender
+        network, host = hashlib.sha256(from_).digest()[:2]
         client_ip = f"198.19.{network}.{host}"
     return Letter(
         kind=kind,
         raw=b"".join(kept) + stored[end:],
         client_ip=client_ip,
         helo=helo or f"[{client_ip}]",
-        sender=mailbox[0].decode() if mailbox else "",
+        sender=from_.decode(),
         recipient=f"{recipient}@{DOMAIN}",
     )
 

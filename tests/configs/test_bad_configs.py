@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.policy.small_schema import SCHEMA
 
 from oborona.config import load_settings
 from oborona.errors import ConfigError, PolicyError
 from oborona.policy.load import load_policy
+from tests.policy.small_schema import SCHEMA
 
 HERE = Path(__file__).parent
 CASES = sorted(path for path in HERE.iterdir() if path.is_dir() and path.name[:2].isdigit())

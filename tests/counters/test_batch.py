@@ -21,7 +21,9 @@ NOON = 20_000 * 86_400 + 43_200.0
 def filled() -> Buffer:
     buffer = Buffer()
     buffer.add(
-        Pieces(shingles=(Shingle(8, 1), Shingle(75, 2**64 - 1)), pairs=(Pair(Shingle(30, 5), Shingle(31, 6)),)),
+        Pieces(
+            shingles=(Shingle(8, 1), Shingle(75, 2**64 - 1)), pairs=(Pair(Shingle(30, 5), Shingle(31, 6)),)
+        ),
         Amounts(1, 0, 0, 0, 0, 300),
         NOON,
         Prefix.IN,
@@ -34,12 +36,24 @@ def test_a_flush_comes_back_as_it_went() -> None:
     data = batch.encode(filled(), 7, NOON)
     one = batch.decode(data)
     assert (one.sequence, one.time, one.end) == (7, NOON, len(data))
-    key, other, both = (record.key_of(s, Prefix.IN) for s in (Shingle(8, 1), Shingle(75, 2**64 - 1), Shingle(30, 5)))
+    key, other, both = (
+        record.key_of(s, Prefix.IN) for s in (Shingle(8, 1), Shingle(75, 2**64 - 1), Shingle(30, 5))
+    )
     bucket = int(NOON // 600)
-    held = [(segment.bucket, sorted(zip(segment.keys, segment.cells, strict=True))) for segment in one.segments]
+    held = [
+        (segment.bucket, sorted(zip(segment.keys, segment.cells, strict=True))) for segment in one.segments
+    ]
     cells = record.cells([1, 0, 0, 0, 0, 300], bucket)
     heavy, light = cells[:8], cells[8:]
-    first = sorted([(key, heavy), (key, light), (other, heavy), (other, light), (both, record.cells([1] + [0] * 5, bucket))])
+    first = sorted(
+        [
+            (key, heavy),
+            (key, light),
+            (other, heavy),
+            (other, light),
+            (both, record.cells([1] + [0] * 5, bucket)),
+        ]
+    )
     large = record.cells([0, 0, 0, 0, 2**63 - 1, 0], bucket + 1)
     out = record.key_of(Shingle(8, 1), Prefix.OUT)
     second = sorted((out, large[at : at + 8]) for at in range(0, len(large), 8))
@@ -85,7 +99,9 @@ def test_counts_that_do_not_fit_are_damage_even_with_a_right_checksum(change: tu
 
 
 @given(st.binary(max_size=300), st.binary(max_size=60), st.integers(0, 400), st.booleans())
-def test_any_bytes_are_a_record_or_say_what_they_are(noise: bytes, head: bytes, cut: int, whole: bool) -> None:
+def test_any_bytes_are_a_record_or_say_what_they_are(
+    noise: bytes, head: bytes, cut: int, whole: bool
+) -> None:
     data = (batch.encode(filled(), 1, NOON)[:cut] if whole else batch.MAGIC + head) + noise
     for offset in (0, 1, len(data)):
         try:
@@ -107,7 +123,9 @@ def test_a_full_buffer_turns_new_keys_away_and_goes_on_with_known_ones() -> None
     for number in range(30):
         buffer.add(Pieces(shingles=(Shingle(1, number),), pairs=()), Amounts(seen=1), NOON, Prefix.IN)
     pair = Pair(Shingle(30, 1), Shingle(31, 1))
-    buffer.add(Pieces(shingles=(Shingle(1, 0), Shingle(1, 9)), pairs=(pair,)), Amounts(seen=1), NOON, Prefix.IN)
+    buffer.add(
+        Pieces(shingles=(Shingle(1, 0), Shingle(1, 9)), pairs=(pair,)), Amounts(seen=1), NOON, Prefix.IN
+    )
     assert (buffer.entries, buffer.dropped) == (10, 21)
     [summed] = buffer.counts.values()
     assert sorted(summed.values()) == [1] * 8 + [2] * 2

@@ -69,9 +69,7 @@ async def test_prefixes_types_and_hashes_keep_apart(counters: Subject) -> None:
 
 
 @pytest.mark.parametrize("bucket", [0, 1, 71, 143])
-@pytest.mark.parametrize(
-    ("window", "buckets"), [(Window.RECENT, 1), (Window.HOUR, 6), (Window.DAY, 144)]
-)
+@pytest.mark.parametrize(("window", "buckets"), [(Window.RECENT, 1), (Window.HOUR, 6), (Window.DAY, 144)])
 async def test_fine_windows_end_exactly_at_a_bucket_border(
     counters: Subject, window: Window, buckets: int, bucket: int
 ) -> None:

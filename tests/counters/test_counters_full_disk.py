@@ -29,7 +29,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     where = tmp_path / "disk"
     where.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "oborona-test", str(where)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "oborona-test", str(where)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("no right to mount a small disk")
@@ -143,7 +145,11 @@ print(len(one), one[0], worker.pending, writer.verify().problems)
 
 def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", LIMITED.format(now=NOON), str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", LIMITED.format(now=NOON), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert ran.stderr == ""
     assert ran.stdout.splitlines() == [

@@ -26,7 +26,11 @@ from oborona.counters.writer import CounterWriter
 from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
 
 SHINGLES = [Shingle(kind, number) for kind in (1, 75) for number in (0, 7, 2**64 - 1)]
-PAIRS = [Pair(both=Shingle(30, 10 * sender + to), distinct=Shingle(31, sender)) for sender in (1, 2) for to in (1, 2)]
+PAIRS = [
+    Pair(both=Shingle(30, 10 * sender + to), distinct=Shingle(31, sender))
+    for sender in (1, 2)
+    for to in (1, 2)
+]
 ASKED = [*SHINGLES, *{shingle for pair in PAIRS for shingle in pair}]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
@@ -71,7 +75,12 @@ class Life(RuleBasedStateMachine):
             self.directory, "worker", environment=self.writer.environment, sync_s=1e9, file_bytes=2_000
         )
 
-    @rule(pieces=somebody, amounts=amounts, prefix=st.sampled_from(Prefix), late=st.sampled_from([0, 0, 0, 700, 90_000]))
+    @rule(
+        pieces=somebody,
+        amounts=amounts,
+        prefix=st.sampled_from(Prefix),
+        late=st.sampled_from([0, 0, 0, 700, 90_000]),
+    )
     def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
         for counters in (self.model, self.worker):
             counters.add(pieces, amounts, self.now - late, prefix)

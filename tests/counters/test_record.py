@@ -106,8 +106,17 @@ def test_a_record_of_weeks_stays_within_its_windows_and_slack() -> None:
 def test_tidying_folds_a_day_and_drops_a_fortnight() -> None:
     ages = {0: 1, 149: 2, 150: 4, 14 * 144: 8, 16 * 144: 16, -144: 32, -145: 64}
     stored = b"".join(record.cells([amount, 0, 0, 0, 0, 0], BUCKET - age) for age, amount in ages.items())
-    kept = [(day, BUCKET - bucket, one[0]) for day, bucket, one in record.split(record.tidy(stored, BUCKET), BUCKET)]
-    assert kept == [(True, 14 * 144 + 72, 8), (True, 144 + 72, 4), (False, 149, 2), (False, 0, 1), (False, -144, 32)]
+    kept = [
+        (day, BUCKET - bucket, one[0])
+        for day, bucket, one in record.split(record.tidy(stored, BUCKET), BUCKET)
+    ]
+    assert kept == [
+        (True, 14 * 144 + 72, 8),
+        (True, 144 + 72, 4),
+        (False, 149, 2),
+        (False, 0, 1),
+        (False, -144, 32),
+    ]
 
 
 def test_a_record_out_of_every_window_tidies_to_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -211,6 +212,37 @@ def test_strange_files_are_left_alone(pipe: Pipe) -> None:
     assert parse_name("../w.00000000000000000000.00000001.spool") is None
 
 
+def test_files_of_processes_that_died_making_them_are_swept(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe.spool.append(flush(1))
+    left = pipe.files[0].with_suffix(".new")
+    left.touch()
+    locked = pipe.directory / f"v.{'0' * 20}.00000001.new"
+    holder = locked.open("xb")
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    pipe.follower.sweep()
+    assert not left.exists()
+    assert locked.exists()
+    holder.close()
+
+
+def test_a_file_swept_while_it_is_made_is_made_again(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    swept: list[Path] = []
+    rename = Path.rename
+
+    def sweep_first(path: Path, target: Path) -> Path:
+        if not swept:
+            path.unlink()
+            swept.append(path)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", sweep_first)
+    pipe.spool.append(flush(1))
+    assert swept
+    assert pipe.take() == [1]
+
+
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "x" * 65, "ы"])
 def test_a_name_that_makes_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="worker's name"):
@@ -232,7 +264,9 @@ class Disk:
         return taken
 
 
-@pytest.mark.parametrize(("code", "kind"), [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EIO, StoreError)])
+@pytest.mark.parametrize(
+    ("code", "kind"), [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EIO, StoreError)]
+)
 @pytest.mark.parametrize("room", [0, 1, 50])
 def test_a_record_is_written_whole_or_not_at_all(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch, room: int, code: int, kind: type[StoreError]

@@ -25,7 +25,14 @@ def test_days_are_utc_days(bucket: int) -> None:
 
 
 def test_sums_stop_at_the_limit() -> None:
-    assert add_up([[SATURATED, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, SATURATED]]) == [SATURATED, 2, 0, 0, 0, SATURATED]
+    assert add_up([[SATURATED, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, SATURATED]]) == [
+        SATURATED,
+        2,
+        0,
+        0,
+        0,
+        SATURATED,
+    ]
 
 
 def test_a_day_kept_both_ways_adds_up_once() -> None:

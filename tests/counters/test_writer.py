@@ -55,7 +55,9 @@ def test_step_says_how_many_flushes_it_applied(writer: CounterWriter, worker: Lm
     assert writer.step(NOON) == 0
 
 
-async def test_pending_flushes_are_forgotten_once_applied(writer: CounterWriter, worker: LmdbCounters) -> None:
+async def test_pending_flushes_are_forgotten_once_applied(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
     for _ in range(3):
         worker.add(message(1), ONE, NOON)
         worker.flush(NOON)
@@ -120,7 +122,9 @@ try:
 except StoreBusy as error:
     print(error)
 """
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
     assert f"oborona writer (pid {os.getpid()}" in told.stdout
 
 
@@ -160,7 +164,9 @@ for _ in sys.stdin:
 """
     writer = CounterWriter(tmp_path, map_bytes=1 << 16, report=reports.append)
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)
-    reader = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert reader.stdin
     assert reader.stdout
     try:
@@ -181,7 +187,9 @@ for _ in sys.stdin:
     writer.close()
 
 
-def test_a_store_opened_before_a_fork_says_so_in_the_child(writer: CounterWriter, worker: LmdbCounters) -> None:
+def test_a_store_opened_before_a_fork_says_so_in_the_child(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
     child = os.fork()
     if not child:
         try:
@@ -192,7 +200,9 @@ def test_a_store_opened_before_a_fork_says_so_in_the_child(writer: CounterWriter
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(writer: CounterWriter, worker: LmdbCounters) -> None:
+def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
     worker.add(message(*range(100)), ONE, NOON)
     worker.flush(NOON)
     writer.step(NOON)
@@ -333,6 +343,6 @@ def test_run_reports_a_failure_once_and_goes_on(
 
     monkeypatch.setattr(writer, "step", step)
     writer.run(Stop())
-    stands = f"counting stands still: no disk"
+    stands = "counting stands still: no disk"
     goes = f"counting goes on in {writer.directory}"
     assert reports == [stands, goes, stands, goes]

@@ -13,5 +13,7 @@ def corpus() -> list[Path]:
     """All 6,046 real messages: 4,150 good, 1,896 spam, of 2002 and 2003."""
     folder = Path(os.environ.get("OBORONA_CORPUS", INSTALLED))
     files = sorted(folder.glob("*/*.txt"))
-    assert len(files) == 6046, f"no corpus in {folder}: run `make setup`, or set OBORONA_CORPUS to its data folder"
+    assert len(files) == 6046, (
+        f"no corpus in {folder}: run `make setup`, or set OBORONA_CORPUS to its data folder"
+    )
     return files

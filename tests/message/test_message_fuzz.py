@@ -33,7 +33,7 @@ def hold(raw: bytes) -> Message:
 
 WORDS = st.sampled_from([
     b"From: ", b"To: a@b.example, ", b"Subject: ", b"=?utf-8?q?=D0=BE?=", b"=?gb2312?B?xOO6ww==?=", b"=?x?y?", b"\n", b"\r\n", b"\n\n",
-    b"Content-Type: multipart/mixed; boundary=b\n", b"Content-Type: multipart/alternative; boundary=\"b\"\n", b"--b\n", b"--b--\n",
+    b"Content-Type: multipart/mixed; boundary=b\n", b'Content-Type: multipart/alternative; boundary="b"\n', b"--b\n", b"--b--\n",
     b"Content-Type: text/html; charset=utf-7\n", b"Content-Type: message/rfc822\n", b"Content-Type: text/plain; charset=utf-16\n",
     b"Content-Transfer-Encoding: base64\n", b"Content-Transfer-Encoding: quoted-printable\n", b"=3D", b"=\n", b"PGI+", b"begin 644 a\n",
     b"<a href=", b"http://1.2/", b"'><b", b"<table><td>", b"<div style='display:none;color:#fff'>", b"</div>", b"<style>.a{", b"}</style>", b"&#0;",
@@ -54,9 +54,20 @@ def test_octets_that_look_like_mail(raw: bytes) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([b"utf-8", b"utf-16", b"utf-7", b"gb2312", b"iso-2022-jp", b"hz", b"big5", b"punycode", b"x"]), st.binary())
+@given(
+    st.sampled_from(
+        [b"utf-8", b"utf-16", b"utf-7", b"gb2312", b"iso-2022-jp", b"hz", b"big5", b"punycode", b"x"]
+    ),
+    st.binary(),
+)
 def test_any_octets_in_any_charset(charset: bytes, octets: bytes) -> None:
-    head = b"From: a@b.example\nSubject: =?" + charset + b"?Q?" + octets[:20].hex("=").encode() + b"?=\nContent-Type: text/html; charset="
+    head = (
+        b"From: a@b.example\nSubject: =?"
+        + charset
+        + b"?Q?"
+        + octets[:20].hex("=").encode()
+        + b"?=\nContent-Type: text/html; charset="
+    )
     hold(head + charset + b"\n\n" + octets)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of other scripts are what is tested
 """Headers: fields, encoded words, parameters, mailboxes."""
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ def test_parameters_never_raise(value: str) -> None:
     [
         ("a@B.Example", [("", "a@b.example")]),
         ("Ann <a@b.example>", [("Ann", "a@b.example")]),
-        ('"Doe, Jane" <j@d.example>, Bob <b@d.example>', [("Doe, Jane", "j@d.example"), ("Bob", "b@d.example")]),
+        (
+            '"Doe, Jane" <j@d.example>, Bob <b@d.example>',
+            [("Doe, Jane", "j@d.example"), ("Bob", "b@d.example")],
+        ),
         ("=?utf-8?Q?Doe=2C_J?= <j@d.example>", [("Doe, J", "j@d.example")]),
         ("a@b.example (Ann B)", [("Ann B", "a@b.example")]),
         ("friends: a@b.example, c@d.example;", [("", "a@b.example"), ("", "c@d.example")]),

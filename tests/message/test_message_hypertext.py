@@ -93,7 +93,7 @@ def test_hidden_text_is_kept_apart(pattern: str) -> None:
 SHOWS = [
     '<td style="font-size:0px"><span style="font-size:13px">{}</span></td>',
     "<font color=white><font color=black>{}</font></font>",
-    '<body text=white><table bgcolor=black><tr><td>{}</td></tr></table></body>',
+    "<body text=white><table bgcolor=black><tr><td>{}</td></tr></table></body>",
     '<div style="background:#000"><a href="http://a.example" style="color:#fff">{}</a></div>',
     '<div style="color:#fff"><a href="http://a.example">{}</a></div>',
     '<div style="background:#fff url(x.png); color:#fff">{}</div>',
@@ -113,7 +113,9 @@ def test_visible_text_is_not_called_hidden(pattern: str) -> None:
 
 
 def test_hidden_inside_hidden_closes_where_it_ends() -> None:
-    found = page('a <div style="display:none">b <p style="font-size:12px">c</p> <div hidden>d</div> e</div> f')
+    found = page(
+        'a <div style="display:none">b <p style="font-size:12px">c</p> <div hidden>d</div> e</div> f'
+    )
     assert found.text == "a\nf" or found.text.split() == ["a", "f"]
     assert found.hidden.split() == ["b", "c", "d", "e"]
 
@@ -163,11 +165,21 @@ HOSTILE = {
     "attributes": "<p " + " ".join(f"a{number}=1" for number in range(30_000)) + ">deep",
     "attributes in quotes": "<p " + " ".join(f'a{number}="<>"' for number in range(20_000)) + ">deep",
     "attributes without space": "<p" + "".join(f"/a{number}" for number in range(30_000)) + ">deep",
-    "formatting reopened": "<p>" + "".join(f"<font a={number}>" for number in range(2000)) + "<p>x" * 2000 + "deep",
-    "formatting reopened, closed at last": "<p>" + "".join(f"<b id={number}>" for number in range(3000)) + "<p>x" * 3000 + "deep" + "</b>" * 3000,
+    "formatting reopened": "<p>"
+    + "".join(f"<font a={number}>" for number in range(2000))
+    + "<p>x" * 2000
+    + "deep",
+    "formatting reopened, closed at last": "<p>"
+    + "".join(f"<b id={number}>" for number in range(3000))
+    + "<p>x" * 3000
+    + "deep"
+    + "</b>" * 3000,
     "links in tables": "<a href=http://a.example/>x<table><td>" * 5000 + "deep",
     "styles": "<p style='color:#fff'>x" * 10_000 + "<p style='color:#000'>deep",
-    "style sheet": "<style>" + "".join(f".c{number}{{display:none}}" for number in range(5000)) + "</style>" + "<p class=z>deep",
+    "style sheet": "<style>"
+    + "".join(f".c{number}{{display:none}}" for number in range(5000))
+    + "</style>"
+    + "<p class=z>deep",
     "broken style sheet": "<style>" + "@media{a{" * 7000 + "</style>deep",
     "unclosed comments": "deep" + "<!--" * 50_000,
     "open brackets": "deep " + "<" * 200_000,
@@ -185,7 +197,16 @@ def test_hostile_pages_take_bounded_time(name: str) -> None:
     assert "deep" in found.text + found.hidden
 
 
-@pytest.mark.parametrize("name", ["100,000 nested div", "40,000 nested div, closings first", "attributes", "attributes without space", "formatting reopened"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "100,000 nested div",
+        "40,000 nested div, closings first",
+        "attributes",
+        "attributes without space",
+        "formatting reopened",
+    ],
+)
 def test_exhausting_pages_are_a_finding(name: str) -> None:
     assert "html-too-complex" in judged(HOSTILE[name])
 

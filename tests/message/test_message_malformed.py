@@ -53,22 +53,50 @@ CASES: list[tuple[str, bytes, set[str]]] = [
     ("NUL in body", HEAD + b"\nvia\0gra", {"body-nul"}),
     ("8-bit header", b"From: a@b.example\nSubject: \xe9t\xe9\n\nbody", {"header-8bit"}),
     ("8-bit body without charset", HEAD + b"\n\xcf\xf0\xe8\xe2\xe5\xf2", {"body-8bit"}),
-    ("unknown charset", HEAD + b"Content-Type: text/plain; charset=klingon\n\nqapla\xff", {"charset-unknown"}),
-    ("codec that is no charset", HEAD + b"Content-Type: text/plain; charset=rot13\n\nuryyb\xff", {"charset-unknown"}),
+    (
+        "unknown charset",
+        HEAD + b"Content-Type: text/plain; charset=klingon\n\nqapla\xff",
+        {"charset-unknown"},
+    ),
+    (
+        "codec that is no charset",
+        HEAD + b"Content-Type: text/plain; charset=rot13\n\nuryyb\xff",
+        {"charset-unknown"},
+    ),
     ("wrong charset", HEAD + b"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\xfd", {"charset-wrong"}),
     ("unknown encoding", HEAD + b"Content-Transfer-Encoding: x-magic\n\nbody", {"encoding-unknown"}),
     ("no type", HEAD + b"Content-Type: text\n\nbody", {"content-type-broken"}),
     ("two types", HEAD + b"Content-Type: text/plain\nContent-Type: text/html\n\nx", {"content-type-broken"}),
     ("bad base64", HEAD + b"Content-Transfer-Encoding: base64\n\naGVs!bG8=", {"base64-broken"}),
-    ("base64 of bad length", HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQhI", {"base64-broken"}),
-    ("bad quoted-printable", HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n100 =XY", {"quoted-printable-broken"}),
-    ("multipart without boundary", HEAD + b"Content-Type: multipart/mixed\n\nbody", {"mime-boundary-missing"}),
-    ("boundary never comes", HEAD + b"Content-Type: multipart/mixed; boundary=x\n\nbody", {"mime-boundary-missing"}),
+    (
+        "base64 of bad length",
+        HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQhI",
+        {"base64-broken"},
+    ),
+    (
+        "bad quoted-printable",
+        HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n100 =XY",
+        {"quoted-printable-broken"},
+    ),
+    (
+        "multipart without boundary",
+        HEAD + b"Content-Type: multipart/mixed\n\nbody",
+        {"mime-boundary-missing"},
+    ),
+    (
+        "boundary never comes",
+        HEAD + b"Content-Type: multipart/mixed; boundary=x\n\nbody",
+        {"mime-boundary-missing"},
+    ),
     ("no closing boundary", multipart(b"\nbody", end=False), {"mime-truncated"}),
     ("long boundary", multipart(b"\nbody", boundary=b"x" * 100), {"boundary-long"}),
     ("broken address", b"From: nobody at all, really\nSubject: s\n\nbody", {"address-broken"}),
     ("broken date", b"From: a@b.example\nDate: yesterday\n\nbody", {"date-broken"}),
-    ("overflowing date", b"From: a@b.example\nDate: Mon, 99 Foo 99999999999999 99:99:99 +9999999\n\nx", {"date-broken"}),
+    (
+        "overflowing date",
+        b"From: a@b.example\nDate: Mon, 99 Foo 99999999999999 99:99:99 +9999999\n\nx",
+        {"date-broken"},
+    ),
     ("broken word", b"From: a@b.example\nSubject: =?utf-8?B?a?=\n\nbody", {"header-encoding-broken"}),
     ("word in unknown charset", b"From: a@b.example\nSubject: =?x-no?Q?a?=\n\nbody", {"charset-unknown"}),
     ("cut uuencode", HEAD + b"\nbegin 644 a.bin\n#0V%T\n", {"uuencode-broken"}),
@@ -83,7 +111,9 @@ def test_what_is_broken_is_a_finding(raw: bytes, wanted: set[str]) -> None:
 
 
 def test_a_sound_message_has_no_finding() -> None:
-    raw = multipart(b"Content-Type: text/plain; charset=utf-8\n\nbody", b"Content-Type: text/html\n\n<p>body</p>")
+    raw = multipart(
+        b"Content-Type: text/plain; charset=utf-8\n\nbody", b"Content-Type: text/html\n\n<p>body</p>"
+    )
     assert names(raw) == set()
     assert names(raw.replace(b"\n", b"\r\n")) == set()
 
@@ -109,7 +139,9 @@ def test_limits_are_findings() -> None:
     assert "text-too-long" in names(HEAD + b"\n" + b"word " * 100, text_octets=100)
     assert "html-too-long" in names(HEAD + b"Content-Type: text/html\n\n" + b"word " * 100, html_octets=100)
     assert "message-truncated" in names(HEAD + b"\n" + b"x" * 100, message_octets=100)
-    image = b"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(b"x" * 1000)
+    image = b"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(
+        b"x" * 1000
+    )
     assert "attachment-too-large" in names(multipart(image), attachment_octets=500)
     urls = b" ".join(b"http://h%d.example.com/" % number for number in range(30))
     assert len(parse(HEAD + b"\n" + urls, Limits(links=10)).links) == 10
@@ -187,7 +219,10 @@ def test_an_archive_bomb_is_hashed_and_not_unpacked() -> None:
 
 
 def test_boundaries_with_white_space_and_prefixes() -> None:
-    padded = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\npreamble\n--ab \t\n\none\n--abc\ntwo\n--ab--\nepilogue"
+    padded = (
+        HEAD
+        + b"Content-Type: multipart/mixed; boundary=ab\n\npreamble\n--ab \t\n\none\n--abc\ntwo\n--ab--\nepilogue"
+    )
     assert parse(padded).text == "one\n--abc\ntwo"
     at_start = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none\n--ab--"
     assert parse(at_start).text == "one"

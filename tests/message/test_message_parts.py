@@ -35,9 +35,15 @@ def names(message: Message) -> set[str]:
 def test_html_is_what_a_reader_sees_of_two_versions() -> None:
     both = read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<p>html words"))
     assert both.text == "html words"
-    assert read(multipart(b"alternative", HTML + b"<p>html words", PLAIN + b"plain words")).text == "html words"
-    assert read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<img src=x>")).text == "plain words"
-    related = multipart(b"related", HTML + b"<p>html words", b"Content-Type: image/png\n\n\x89PNG\r\n\x1a\n....")
+    assert (
+        read(multipart(b"alternative", HTML + b"<p>html words", PLAIN + b"plain words")).text == "html words"
+    )
+    assert (
+        read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<img src=x>")).text == "plain words"
+    )
+    related = multipart(
+        b"related", HTML + b"<p>html words", b"Content-Type: image/png\n\n\x89PNG\r\n\x1a\n...."
+    )
     assert read(multipart(b"alternative", PLAIN + b"plain words", related)).text == "html words"
 
 
@@ -45,7 +51,9 @@ def test_harmless_words_beside_the_html_are_a_finding() -> None:
     one = " ".join(f"one{number}" for number in range(30)).encode()
     other = " ".join(f"other{number}" for number in range(30)).encode()
     assert "alternative-differs" in names(read(multipart(b"alternative", PLAIN + one, HTML + other)))
-    assert "alternative-differs" not in names(read(multipart(b"alternative", PLAIN + one, HTML + b"<p>" + one)))
+    assert "alternative-differs" not in names(
+        read(multipart(b"alternative", PLAIN + one, HTML + b"<p>" + one))
+    )
     short = PLAIN + b"Your client does not show HTML."
     assert "alternative-differs" not in names(read(multipart(b"alternative", short, HTML + other)))
 
@@ -62,7 +70,7 @@ def test_all_parts_of_a_mixed_message_are_read() -> None:
 def test_attachments() -> None:
     content = bytes(range(256))
     part = (
-        b"Content-Type: application/octet-stream\nContent-Disposition: attachment; filename=\"C:\\\\dir\\\\Invoice.PDF.exe. \"\n"
+        b'Content-Type: application/octet-stream\nContent-Disposition: attachment; filename="C:\\\\dir\\\\Invoice.PDF.exe. "\n'
         b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(content)
     )
     (attachment,) = read(multipart(b"mixed", PLAIN + b"hi", part)).attachments
@@ -75,14 +83,23 @@ def test_attachments() -> None:
 
 @pytest.mark.parametrize(
     ("name", "extension"),
-    [("a.EXE", "exe"), ("a.tar.gz", "gz"), ("noext", ""), (".bashrc", ""), ("a.b c", ""), ("a.exe . ", "exe"), ("a." + "x" * 20, ""), ("", "")],
+    [
+        ("a.EXE", "exe"),
+        ("a.tar.gz", "gz"),
+        ("noext", ""),
+        (".bashrc", ""),
+        ("a.b c", ""),
+        ("a.exe . ", "exe"),
+        ("a." + "x" * 20, ""),
+        ("", ""),
+    ],
 )
 def test_extensions(name: str, extension: str) -> None:
     assert attachments.extension(name) == extension
 
 
 def test_direction_marks_do_not_hide_an_extension() -> None:
-    part = "Content-Type: a/b; name=\"invoice\u202egpj.exe\"\n\nx".encode()
+    part = 'Content-Type: a/b; name="invoice\u202egpj.exe"\n\nx'.encode()
     (attachment,) = read(multipart(b"mixed", PLAIN + b"hi", part)).attachments
     assert attachment.name == "invoicegpj.exe"
     assert attachment.extension == "exe"

@@ -20,7 +20,10 @@ from oborona.types import Client, Envelope, Pieces
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HASHER = Hasher(KEY)
-SENTENCE = " ".join(["alpha", "bravo", "charlie", "delta", "echoes", "foxtrot", "golfing", "hotels", "indian", "juliet", "kilogram", "lima", "mikes", "november", "oscar", "papal", "quebec", "romeo", "sierra", "tango", "uniform", "victor", "whiskey", "xrays", "yankee", "zulus", "amber", "birch"])  # fmt: skip
+SENTENCE = (
+    "alpha bravo charlie delta echoes foxtrot golfing hotels indian juliet kilogram lima mikes november oscar papal quebec "
+    "romeo sierra tango uniform victor whiskey xrays yankee zulus amber birch"
+)
 ENVELOPE = Envelope(
     client=Client(ip="192.0.2.77", name="Mail.Example.ORG"),
     helo="MAIL.example.org",
@@ -59,7 +62,7 @@ def test_numbers_are_for_ever() -> None:
 
 
 def test_the_hash_is_keyed_blake2b_over_type_and_piece() -> None:
-    wanted = hashlib.blake2b(bytes((50,)) + "http://a.example/".encode(), digest_size=8, key=KEY).digest()
+    wanted = hashlib.blake2b(bytes((50,)) + b"http://a.example/", digest_size=8, key=KEY).digest()
     assert HASHER.shingle(Type.URL, "http://a.example/") == (50, int.from_bytes(wanted, "big"))
     assert HASHER.shingle(Type.HOST, "x").hash != HASHER.shingle(Type.URL, "x").hash
     assert Hasher(b"another secret of 16").shingle(Type.URL, "x") != HASHER.shingle(Type.URL, "x")
@@ -113,7 +116,9 @@ def test_unique_pairs() -> None:
 
 def test_the_same_text_from_elsewhere_shares_what_is_distinct_and_not_the_pair() -> None:
     here = pieces(RAW)
-    there = pieces(RAW, Envelope(client=Client(ip="198.51.100.1"), sender="x@y.example", recipients=("z@b.example",)))
+    there = pieces(
+        RAW, Envelope(client=Client(ip="198.51.100.1"), sender="x@y.example", recipients=("z@b.example",))
+    )
     for kind in (39, 41):
         assert {pair.distinct for pair in here.pairs if pair.distinct.type == kind} == {
             pair.distinct for pair in there.pairs if pair.distinct.type == kind
@@ -132,7 +137,9 @@ def test_nothing_short_or_empty_is_hashed() -> None:
     assert kinds(found).keys() == {Type.FROM, Type.FROM_DOMAIN}
     assert found.pairs == ()
     assert pieces(b"", Envelope()) == Pieces(shingles=(), pairs=())
-    greeting = kinds(pieces(b"Subject: x\n\nThank you very much indeed, see you tomorrow at noon", Envelope()))
+    greeting = kinds(
+        pieces(b"Subject: x\n\nThank you very much indeed, see you tomorrow at noon", Envelope())
+    )
     assert Type.OPENING not in greeting
     assert Type.WORDS not in greeting
     assert Type.TEXT in greeting
@@ -147,11 +154,19 @@ def test_a_short_text_counts_addresses_under_its_template() -> None:
 
 
 def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
-    one = pieces(b"To: Bob Stone <bob7@b.example>\nSubject: Bob, win 100\n\nDear Bob Stone, you won $100 today, call us now")
-    two = pieces(b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won $999 today, call us now")
+    one = pieces(
+        b"To: Bob Stone <bob7@b.example>\nSubject: Bob, win 100\n\nDear Bob Stone, you won $100 today, call us now"
+    )
+    two = pieces(
+        b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won $999 today, call us now"
+    )
     for kind in (Type.TEMPLATE, Type.SUBJECT_TEMPLATE):
-        assert [shingle for shingle in one.shingles if shingle.type == kind] == [shingle for shingle in two.shingles if shingle.type == kind]
-    assert [s for s in one.shingles if s.type == Type.TEXT] != [s for s in two.shingles if s.type == Type.TEXT]
+        assert [shingle for shingle in one.shingles if shingle.type == kind] == [
+            shingle for shingle in two.shingles if shingle.type == kind
+        ]
+    assert [s for s in one.shingles if s.type == Type.TEXT] != [
+        s for s in two.shingles if s.type == Type.TEXT
+    ]
 
 
 def test_caps() -> None:

@@ -85,10 +85,11 @@ def test_every_callback_reaches_the_door_in_order(silent: House) -> None:
         server.rcpt("<c@d.test>", "NOTIFY=NEVER")
         server.rcpt("<e@d.test>")
         server.content(
-            [(b"From", b" a@b.test"), (b"Subject", b" folded\n\tvalue"), (b"X-Tight", b"x")], [b"one\r\n"]
+            [(b"From", b" a@b.test"), (b"Subject", b" folded\n\tvalue"), (b"X-Tight", b"x")],
+            [b"one\r\n", b"two\r\n"],
         )
         server.macros(b"E", i="4ABCDEF")
-        edits, letter, _ = server.end(b"two\r\n")
+        edits, letter, _ = server.end()
         assert letter == b"c"
         assert edits == [(b"h", b"X-Mras\0Ok\0"), (b"h", b"X-Mras-Reason\0A=1.0\n\tB=2.0\0")]
         server.quit()

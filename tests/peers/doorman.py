@@ -61,13 +61,10 @@ class Doorman:
     Args:
         sock: listening socket that it inherits.
         journal: file for what the door is told.
-        settings: of the transport, and `waits`.
-        user: uid to run as; None = the test's.
+        settings: of the transport, `waits`, and `user`, the uid to serve as.
     """
 
-    def __init__(
-        self, sock: socket.socket, journal: Path, *, user: int | None = None, **settings: object
-    ) -> None:
+    def __init__(self, sock: socket.socket, journal: Path, **settings: object) -> None:
         self._journal = journal
         self._start = len(self._lines())
         self._told = 0
@@ -76,7 +73,6 @@ class Doorman:
             [sys.executable, "-m", "tests.peers.doorman", json.dumps(said)],
             cwd=ROOT,
             pass_fds=[sock.fileno()],
-            user=user,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -201,8 +197,8 @@ class ScriptedDoor:
         )
         names = [name.lower() for name, _ in message.headers]
         ours = [i + 1 for i in range(names.count(b"x-mras"))]
-        removals = [RemoveHeader("X-Mras", i) for i in ours]
-        edits = (*removals, AddHeader("X-Mras", "Ok"), AddHeader("X-Mras-Reason", "A=1.0\n\tB=2.0"))
+        edits: tuple[AddHeader | RemoveHeader, ...] = tuple(RemoveHeader("X-Mras", i) for i in ours)
+        edits += (AddHeader("X-Mras", "Ok"), AddHeader("X-Mras-Reason", "A=1.0\n\tB=2.0"))
         orders = [
             value.strip().decode("latin-1") for name, value in message.headers if name.lower() == b"x-do"
         ]
@@ -256,6 +252,8 @@ async def _serve(settings: dict[str, Any]) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGHUP, os.write, journal, b'["hup"]\n')
+    if "user" in settings:
+        os.seteuid(settings["user"])
     await server.start(socket.socket(fileno=settings["fd"]))
     os.write(journal, json.dumps(["ready", os.getpid()]).encode() + b"\n")
     await stop.wait()

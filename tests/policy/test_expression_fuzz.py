@@ -11,12 +11,12 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.policy.small_schema import SCHEMA, facts
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import MAX_SAID, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Stage
+from tests.policy.small_schema import SCHEMA, facts
 
 TOKENS = st.sampled_from(
     [

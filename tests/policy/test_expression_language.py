@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import pytest
-from tests.policy.small_schema import SCHEMA, facts
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import FUNCTIONS, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Mode, Stage
+from tests.policy.small_schema import SCHEMA, facts
 
 
 def fires(when: str, **changed: Any) -> bool:

@@ -3,12 +3,12 @@
 import builtins
 
 import pytest
-from tests.policy.small_schema import SCHEMA, facts
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import Counted, Fact, Schema, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Stage
+from tests.policy.small_schema import SCHEMA, facts
 
 ATTACKS = [
     "__import__('os').system('true')",

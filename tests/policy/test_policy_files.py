@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.policy.small_schema import SCHEMA, facts
 
 from oborona.errors import PolicyError
 from oborona.policy.load import load_policy
 from oborona.policy.watch import LivePolicy, signature
 from oborona.types import Mode, Stage
+from tests.policy.small_schema import SCHEMA, facts
 
 BASE = """\
 [verdict]

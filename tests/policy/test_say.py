@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import pytest
-from tests.policy.small_schema import SCHEMA, facts
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import MAX_SAID, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Stage
+from tests.policy.small_schema import SCHEMA, facts
 
 
 def said(say: str, **changed: Any) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
 

@@ -31,7 +31,9 @@ def eventually(what: Callable[[], bool], within_s: float = 15.0) -> None:
 
 def pids(oborona: Oborona, name: str) -> list[int]:
     """Pids of a process of that name, in the order they were started."""
-    return [int(pid) for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())]
+    return [
+        int(pid) for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())
+    ]
 
 
 def verdicts(oborona: Oborona) -> list[str]:
@@ -67,7 +69,12 @@ def halfway(postfix: Postfix) -> Iterator[smtplib.SMTP]:
 def test_a_killed_worker_costs_its_own_sessions_an_answer_and_no_other(open_folder: Path) -> None:
     """Two workers; the one that holds a session is killed: Postfix's default action answers there, the other session goes on."""
     with Oborona({"milter.workers": 2}) as oborona, Postfix(oborona.milter) as postfix:
-        with halfway(postfix) as first, halfway(postfix) as second, halfway(postfix) as third, halfway(postfix) as fourth:
+        with (
+            halfway(postfix) as first,
+            halfway(postfix) as second,
+            halfway(postfix) as third,
+            halfway(postfix) as fourth,
+        ):
             victim = pids(oborona, "worker-0")[-1]
             os.kill(victim, signal.SIGKILL)
             eventually(lambda: len(pids(oborona, "worker-0")) == 2)
@@ -79,7 +86,9 @@ def test_a_killed_worker_costs_its_own_sessions_an_answer_and_no_other(open_fold
         assert postfix.send(LETTER)[-1].startswith("250"), "the new worker serves"
 
 
-def test_connections_that_arrive_while_the_only_worker_restarts_are_served(oborona: Oborona, postfix: Postfix) -> None:
+def test_connections_that_arrive_while_the_only_worker_restarts_are_served(
+    oborona: Oborona, postfix: Postfix
+) -> None:
     for round_ in range(3):
         os.kill(pids(oborona, "worker-0")[-1], signal.SIGKILL)
         assert postfix.send(LETTER)[-1].startswith("250")
@@ -98,7 +107,9 @@ def test_a_stop_waits_for_the_message_in_flight(oborona: Oborona, postfix: Postf
     assert "was killed" not in oborona.log()
 
 
-def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash(oborona: Oborona, postfix: Postfix) -> None:
+def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash(
+    oborona: Oborona, postfix: Postfix
+) -> None:
     for _ in range(3):
         postfix.send(LETTER, sender="ann@a.example")
     time.sleep(1.2)  # past the journal's batch and the spool's flush
@@ -139,11 +150,15 @@ def test_a_policy_changes_while_it_runs_and_a_broken_one_never_replaces_it(
     assert postfix.send(LETTER)[-1].startswith("250")
 
 
-def test_a_rule_on_the_client_refuses_before_the_message_is_sent(oborona: Oborona, postfix: Postfix, open_folder: Path) -> None:
+def test_a_rule_on_the_client_refuses_before_the_message_is_sent(
+    oborona: Oborona, postfix: Postfix, open_folder: Path
+) -> None:
     rule = '[[rule]]\nname = "BANNED"\nwhen = "client.ip == \'192.0.2.66\'"\nscore = 300\n'
     (open_folder / "policy.d/90-local.toml").write_text(rule)
     eventually(lambda: "policy loaded" in oborona.log())
-    assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[0].startswith("554 5.7.1 Connection refused, reference")
+    assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[0].startswith(
+        "554 5.7.1 Connection refused, reference"
+    )
     assert "stage=connect verdict=reject" in oborona.log()
     assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.67"})[-1].startswith("250")
 
@@ -156,14 +171,20 @@ def test_a_second_daemon_on_the_same_state_says_who_holds_it(oborona: Oborona) -
         timeout=30,
         check=False,
     )
-    assert second.returncode == os.EX_TEMPFAIL
+    assert second.returncode == os.EX_CONFIG
     assert str(oborona.process.pid if oborona.process else 0) in second.stderr
     assert "oborona" in second.stderr
 
 
-def test_a_socket_in_use_is_an_error_and_one_left_behind_is_taken_over(oborona: Oborona, open_folder: Path) -> None:
+def test_a_socket_in_use_is_an_error_and_one_left_behind_is_taken_over(
+    oborona: Oborona, open_folder: Path
+) -> None:
     second = subprocess.run(
-        oborona.command("--state", str(open_folder / "other"), "serve"), capture_output=True, text=True, timeout=30, check=False
+        oborona.command("--state", str(open_folder / "other"), "serve"),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert second.returncode == os.EX_OSERR
     assert "milter.sock" in second.stderr
@@ -179,10 +200,15 @@ def test_a_socket_in_use_is_an_error_and_one_left_behind_is_taken_over(oborona: 
 def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_folder: Path) -> None:
     disk = open_folder / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=755", "none", disk], check=False, capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m,mode=755", "none", disk], check=False, capture_output=True
+    )
     assert mounted.returncode == 0, f"tests run as root: {mounted.stderr!r}"
     try:
-        with Oborona({"milter.workers": 1, "counters.map_mib": 1}, state=disk / "state") as oborona, Postfix(oborona.milter) as postfix:
+        with (
+            Oborona({"milter.workers": 1, "counters.map_mib": 1}, state=disk / "state") as oborona,
+            Postfix(oborona.milter) as postfix,
+        ):
             assert postfix.send(LETTER)[-1].startswith("250")
             ballast = disk / "ballast"
             with ballast.open("wb", buffering=0) as file, suppress(OSError):
@@ -190,7 +216,11 @@ def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_fold
                     file.write(bytes(4096))
             for _ in range(20):
                 assert postfix.send(LETTER)[-1].startswith("250")
-            eventually(lambda: re.search(r"level=(error|warning).*(No space|no room|full)", oborona.log()) is not None)
+            eventually(
+                lambda: (
+                    re.search(r"level=(error|warning).*(No space|no room|full)", oborona.log()) is not None
+                )
+            )
             ballast.unlink()
             eventually(lambda: postfix.send(LETTER)[-1].startswith("250") and "again" in oborona.log(), 30)
             last = re.findall(r"msg=verdict id=(\S+)", oborona.log())[5]

@@ -21,7 +21,9 @@ def letter(user: str, more: bytes = b"") -> bytes:
 
 
 def post(way: Way, user: str, raw: bytes) -> str:
-    return way.postfix.send(raw, recipients=[f"{user}@example.test"], xclient={"ADDR": "192.0.2.7", "NAME": "a.example"})[-1]
+    return way.postfix.send(
+        raw, recipients=[f"{user}@example.test"], xclient={"ADDR": "192.0.2.7", "NAME": "a.example"}
+    )[-1]
 
 
 def test_good_mail_reaches_the_inbox_and_says_why(way: Way) -> None:
@@ -83,7 +85,9 @@ def test_several_messages_in_one_session_share_nothing(way: Way) -> None:
         for user in ("first", "second", "third"):
             raw = letter(user, b"X-Mras: Ok\r\n" if user == "second" else b"")
             client.sendmail("ann@a.example", [f"{user}@example.test"], raw)
-    scores = [email.message_from_bytes(way.message(user))["X-Mras-Score"] for user in ("first", "second", "third")]
+    scores = [
+        email.message_from_bytes(way.message(user))["X-Mras-Score"] for user in ("first", "second", "third")
+    ]
     assert scores == ["0.0 / 100", "30.0 / 100", "0.0 / 100"]
 
 
@@ -94,7 +98,7 @@ def test_a_campaign_is_caught_while_good_mail_passes(way: Way) -> None:
     replies = [(one, way.send(one)) for one in mixed([*campaign(300, seed=11), *good], seed=11)]
     way.delivered(before + sum(reply.startswith("250") for _, reply in replies))
 
-    inbox = {kind: 0 for kind in Kind}
+    inbox = dict.fromkeys(Kind, 0)
     for one, _ in replies:
         inbox[one.kind] += bool(way.dovecot.messages(one.recipient.partition("@")[0]))
     assert inbox[Kind.CAMPAIGN] < 20

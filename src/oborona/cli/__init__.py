@@ -1,7 +1,8 @@
 """The command line: `oborona COMMAND`.
 
 Exit status: 0 done; 1 a check of the command found something; 2 wrong usage; from sysexits.h: 66 a file can't be read,
-70 a fault of ours, 71 a socket can't be had, 74 a store can't be used, 75 it is held by another process, 78 settings or policy are wrong.
+70 a fault of ours, 71 a socket can't be had, 74 a store can't be used, 78 what an admin must mend before another start can do better: settings
+or policy are wrong, another process holds the store, or a newer Oborona wrote it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from oborona.cli.doctor import doctor
 from oborona.cli.explain import explain
 from oborona.cli.policy import policy
 from oborona.cli.processes import keeper, serve, worker, writer
-from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError
+from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError, StoreVersion
 
 _STATUS: Final = (
     (ConfigError, os.EX_CONFIG),
     (SocketError, os.EX_OSERR),
-    (StoreBusy, os.EX_TEMPFAIL),
+    (StoreBusy, os.EX_CONFIG),
+    (StoreVersion, os.EX_CONFIG),
     (StoreError, os.EX_IOERR),
 )
 

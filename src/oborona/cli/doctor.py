@@ -142,8 +142,12 @@ def _door(asked: Asked) -> Iterator[Report]:
 def _connect(address: Address) -> socket.socket:
     if isinstance(address, UnixAddress):
         peer = socket.socket(socket.AF_UNIX)
-        peer.settimeout(WAIT_S)
-        peer.connect(address.path)
+        try:
+            peer.settimeout(WAIT_S)
+            peer.connect(address.path)
+        except OSError:
+            peer.close()
+            raise
         return peer
     return socket.create_connection((address.host, address.port), timeout=WAIT_S)
 
@@ -151,6 +155,10 @@ def _connect(address: Address) -> socket.socket:
 def _bindable(address: Address) -> Report:
     if isinstance(address, UnixAddress):
         folder = Path(address.path).parent
+        if Path(address.path).exists() and not Path(address.path).is_socket():
+            return Report(
+                "socket", State.WRONG, f"{address.path} is there and is no socket: it is not removed"
+            )
         if not folder.is_dir():
             return Report(
                 "socket", State.WRONG, f"{folder} is not there: make it, or set milter.listen elsewhere"

@@ -116,7 +116,13 @@ def _facts(console: Console, facts: dict[str, object]) -> None:
         value = facts.get(fact.attribute)
         if value and fact.name != "text":
             many = isinstance(value, Iterable) and not isinstance(value, str)
-            shown = " ".join(sorted(map(str, value))) if many else f"{value:g}" if isinstance(value, float) else str(value)
+            shown = (
+                " ".join(sorted(map(str, value)))
+                if many
+                else f"{value:g}"
+                if isinstance(value, float)
+                else str(value)
+            )
             table.add_row(fact.name, _plain(shown)[:200])
     console.print(table, markup=False, highlight=False)
 

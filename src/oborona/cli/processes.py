@@ -50,9 +50,8 @@ def _run(asked: Asked, roles: Collection[Role]) -> None:
         address = milter.address.postfix
         click.echo(
             f"oborona: ready on {address}\n"
-            "oborona: lines for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n"
-            f"    smtpd_milters = {{ {address}, default_action=accept }}\n"
-            f"    non_smtpd_milters = $smtpd_milters"
+            "oborona: the line for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n"
+            f"    smtpd_milters = {{ {address}, default_action=accept }}"
         )
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))

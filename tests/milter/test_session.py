@@ -1,0 +1,287 @@
+"""A session on its own: stages, answers, the crash barrier, what is done after the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from oborona.config import Milter
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.message.shingles import Hasher, Type
+from oborona.milter.gather import Gather, Gathered
+from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
+from oborona.milter.session import Bench, Session
+from oborona.policy.facts import SCHEMA
+from oborona.policy.ports import CounterReader, Totals
+from oborona.policy.scan import Site
+from oborona.policy.watch import LivePolicy
+from oborona.recheck.entry import Entry
+from oborona.recheck.ident import Numbers, verify
+from oborona.types import Action, Client, Metric, Prefix, Shingle, Stage, Window
+
+NOW = 1_795_170_000.0
+KEY = b"k" * 32
+GTUBE = b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
+
+
+class Table:
+    """A session with everything around it, and what it left there."""
+
+    def __init__(
+        self,
+        folder: Path,
+        rules: str = "",
+        *,
+        counters: CounterReader | None = None,
+        journal: Callable[[Entry], None] | None = None,
+        **settings: object,
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "10.toml").write_text(
+            f'[verdict]\nreject_score = 200\n[[rule]]\nname = "GTUBE"\nwhen = "found(\'gtube\')"\nscore = 1000\n{rules}\n'
+        )
+        self.counts = MemoryCounters()
+        self.journal: list[Entry] = []
+        self.session = Session(
+            Bench(
+                site=Site(name="mx.test", hasher=Hasher(KEY), counters=counters or self.counts),
+                settings=Milter(**settings),  # type: ignore[arg-type]
+                contact="https://b.example/mail",
+                policy=LivePolicy(folder, SCHEMA),
+                counters=self.counts,
+                journal=journal or self.journal.append,
+                numbers=Numbers(1),
+                signing_key=KEY,
+                clock=lambda: NOW,
+            )
+        )
+
+    async def message(
+        self, text: bytes = b"At noon?", *, head: bytes = b"", sender: str = "ann@a.example"
+    ) -> Reply:
+        """Send one message to Bob and let what comes after the answer happen."""
+        await self.session.mail(sender, ())
+        await self.session.rcpt("bob@b.example", ())
+        self.session.learn({"i": "QUEUE1"})
+        reply = await self.session.end_of_message(gathered(head, text))
+        await asyncio.sleep(0)
+        return reply
+
+    async def seen(self, kind: Type, piece: str) -> int:
+        totals = await self.counts.read([Hasher(KEY).shingle(kind, piece)], NOW)
+        return totals[0][Window.DAY][Metric.SEEN]
+
+
+def gathered(head: bytes, text: bytes) -> Gathered:
+    gather = Gather(100_000)
+    lines = (
+        head
+        + b"From: Ann <ann@a.example>\nSubject: lunch again\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
+    )
+    for line in lines.splitlines():
+        name, _, value = line.partition(b":")
+        gather.header(name, value, leading_space=True)
+    gather.body(text + b"\r\n")
+    return gather.finish()
+
+
+def added(reply: Reply) -> dict[str, str]:
+    return {edit.name: edit.value for edit in reply.edits if isinstance(edit, AddHeader)}
+
+
+async def test_a_message_is_answered_first_and_then_counted_journaled_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = Table(tmp_path)
+    caplog.set_level(logging.INFO, "oborona.session")
+    await table.session.connect(Client(ip="192.0.2.7", name="a.example"))
+    await table.session.helo("mail.a.example")
+    await table.session.mail("ann@a.example", ())
+    await table.session.rcpt("bob@b.example", ())
+    table.session.learn({"i": "QUEUE1"})
+    reply = await table.session.end_of_message(gathered(b"", b"hi"))
+    assert not table.journal, "the answer comes first"
+    await asyncio.sleep(0)
+
+    assert reply.answer is Answer.ACCEPT
+    assert added(reply)["X-Mras"] == "Ok"
+    (entry,) = table.journal
+    assert entry.id == verify(added(reply)["X-Mras-Id"], KEY)
+    assert (entry.queue_id, entry.client_ip, entry.helo) == ("QUEUE1", "192.0.2.7", "mail.a.example")
+    assert (entry.sender, entry.recipients, entry.verdict) == (
+        "ann@a.example",
+        ("bob@b.example",),
+        Action.ACCEPT,
+    )
+    assert "text" not in entry.facts
+    assert entry.facts["subject"] == "lunch again"
+    assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
+    lines = [record for record in caplog.records if record.getMessage() == "verdict"]
+    assert len(lines) == 1
+
+
+async def test_a_refusal_is_generic_and_carries_the_reference_and_the_contact(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    reply = await table.message(GTUBE)
+    assert (reply.answer, reply.code, reply.enhanced) == (Answer.REJECT, 550, "5.7.1")
+    assert reply.text.startswith("Message refused as spam, reference ")
+    assert reply.text.endswith("; https://b.example/mail")
+    assert "GTUBE" not in reply.text
+    assert table.journal[0].decided_by == "GTUBE"
+
+
+async def test_where_refusing_is_off_the_message_passes_marked(tmp_path: Path) -> None:
+    (tmp_path / "20.toml").write_text("[verdict]\nrefuse = false\n")
+    reply = await Table(tmp_path).message(GTUBE)
+    assert reply.answer is Answer.ACCEPT
+    assert added(reply)["X-Mras"] == "Spam"
+    assert added(reply)["X-Spam-Flag"] == "YES"
+
+
+async def test_headers_under_our_names_are_removed_the_last_of_a_name_first(tmp_path: Path) -> None:
+    head = b"X-Mras: Ok\nReceived: x\nAuthentication-Results: other.test; none\nx-mras: Ok\nAuthentication-Results: MX.TEST; spf=pass\n"
+    reply = await Table(tmp_path).message(head=head)
+    assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [
+        RemoveHeader("Authentication-Results", 2),
+        RemoveHeader("x-mras", 2),
+        RemoveHeader("X-Mras", 1),
+    ]
+
+
+async def test_nothing_of_one_message_is_left_for_the_next(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    await table.session.connect(Client(ip="192.0.2.7"))
+    await table.message(GTUBE)
+    await table.session.mail("eve@e.example", ())
+    await table.session.rcpt("eve@b.example", ())
+    table.session.abort()
+    await table.message(sender="kim@k.example")
+    first, second = table.journal
+    assert first.verdict is Action.REJECT
+    assert second.verdict is Action.ACCEPT
+    assert (second.sender, second.recipients, second.client_ip) == (
+        "kim@k.example",
+        ("bob@b.example",),
+        "192.0.2.7",
+    )
+    table.session.close()
+    await table.message()
+    assert table.journal[2].client_ip == ""
+
+
+class Broken:
+    """Counters that fail in ways that a store on disk can't be made to, at the moment a test wants."""
+
+    def __init__(self, error: Exception | None) -> None:
+        self._error = error
+
+    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        if self._error is None:
+            await asyncio.sleep(3600)
+        raise self._error or AssertionError
+
+
+@pytest.mark.parametrize(("error", "why"), [(RuntimeError("a bug"), "fault"), (None, "deadline")])
+@pytest.mark.parametrize(("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)])
+async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception | None,
+    why: str,
+    on_failure: str,
+    answer: Answer,
+) -> None:
+    table = Table(tmp_path, counters=Broken(error), deadline_s=0.1, on_failure=on_failure)
+    reply = await table.message(head=b"X-Mras: Ok\n")
+    assert reply.answer is answer
+    (entry,) = table.journal
+    assert entry.partial
+    assert entry.decided_by == "partial"
+    assert [finding.evidence for finding in entry.findings] == [why]
+    assert any(record.exc_info for record in caplog.records), "the log has the traceback"
+    if answer is Answer.ACCEPT:
+        assert RemoveHeader("X-Mras", 1) in reply.edits, "forged headers go even then"
+        assert added(reply)["X-Mras-Reason"] == "partial(no rule fired)"
+    else:
+        assert (reply.code, reply.enhanced) == (451, "4.7.1")
+
+
+async def test_a_store_that_does_not_answer_costs_counts_not_the_verdict(tmp_path: Path) -> None:
+    table = Table(tmp_path, counters=Broken(StoreError("away")))
+    assert (await table.message(GTUBE)).code == 550
+    (entry,) = table.journal
+    assert entry.partial
+    assert "partial" in [finding.name for finding in entry.findings]
+
+
+async def test_a_journal_that_fails_costs_nobody_an_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Entry) -> None:
+        raise RuntimeError("closed")
+
+    assert (await Table(tmp_path, journal=fail).message()).answer is Answer.ACCEPT
+    assert any("fault" in record.getMessage() for record in caplog.records)
+
+
+RULE = '[[rule]]\nname = "{name}"\nwhen = "{when}"\nscore = 300\n'
+
+
+async def test_stages_wait_only_where_rules_can_refuse(tmp_path: Path) -> None:
+    assert Table(tmp_path / "a").session.waits == frozenset()
+    rules = RULE.format(name="BANNED", when="client.ip == '192.0.2.66'")
+    assert Table(tmp_path / "b", rules).session.waits == {Stage.CONNECT}
+
+
+async def test_each_stage_refuses_with_its_code_and_counts_the_client_once(tmp_path: Path) -> None:
+    rules = (
+        RULE.format(name="BANNED", when="client.ip == '192.0.2.66'")
+        + RULE.format(name="FORGED", when="helo == 'b.example'")
+        + RULE.format(name="NOBODY", when="recipient == 'nobody@b.example'")
+    )
+    table = Table(tmp_path, rules)
+    refused = await table.session.connect(Client(ip="192.0.2.66"))
+    assert (refused.code, refused.enhanced) == (554, "5.7.1")
+    assert await table.seen(Type.CLIENT_IP, "192.0.2.66") == 1
+
+    assert (await table.session.connect(Client(ip="192.0.2.7"))).answer is Answer.CONTINUE
+    await table.session.helo("b.example")
+    assert (await table.session.mail("x@x.example", ())).code == 550
+    assert (await table.session.mail("x@x.example", ())).code == 550
+    assert await table.seen(Type.HELO, "b.example") == 2
+
+    await table.session.helo("mail.a.example")
+    await table.session.mail("ann@a.example", ())
+    assert (await table.session.rcpt("nobody@b.example", ())).code == 550
+    assert (await table.session.rcpt("bob@b.example", ())).answer is Answer.CONTINUE
+    await table.session.end_of_message(gathered(b"", b"hi"))
+    await asyncio.sleep(0)
+    assert table.journal[0].recipients == ("bob@b.example",)
+
+
+async def test_a_fault_at_an_early_stage_refuses_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = Table(
+        tmp_path,
+        RULE.format(name="BANNED", when="client.ip == '192.0.2.66'"),
+        counters=Broken(RuntimeError("bug")),
+    )
+    assert (await table.session.connect(Client(ip="192.0.2.66"))).answer is Answer.CONTINUE
+    assert any(record.exc_info for record in caplog.records)
+
+
+async def test_a_message_over_the_limit_is_scanned_by_its_head_and_says_so(tmp_path: Path) -> None:
+    table = Table(
+        tmp_path, '[[rule]]\nname = "BIG"\nwhen = "message.truncated and message.size > 100000"\nscore = 1\n'
+    )
+    reply = await table.message(b"x" * 200_000)
+    assert added(reply)["X-Mras-Reason"] == "below-line BIG=1.0"
+    (entry,) = table.journal
+    assert "message-truncated" in [finding.name for finding in entry.findings]
+    assert entry.size > 200_000
