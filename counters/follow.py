@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from oborona.counters import batch
-from oborona.counters.batch import HEADER_BYTES, LENGTH_LIMIT, Batch, Damaged, Torn
+from oborona.counters.batch import Batch, Damaged, Torn
 from oborona.counters.spool import SUFFIX, UNNAMED, SpoolFile, parse_name
 from oborona.errors import StoreError, StoreVersion
 
@@ -194,7 +194,7 @@ class _Walk:
         self.more = False
         self._follower = follower
         self._files = files
-        self._share = share
+        self._left = share
 
     def __iter__(self) -> Iterator[Batch]:
         file = self._start()
@@ -207,7 +207,7 @@ class _Walk:
             except StoreVersion as error:
                 self._follower.refuse(file, error)
                 return
-            if not whole:
+            if not whole or self._left <= 0:
                 self.more = True
                 return
             if not self._follower.exists(following):
@@ -238,13 +238,14 @@ class _Walk:
 
     def _read(self, file: SpoolFile, *, closed: bool) -> Generator[Batch, None, bool]:
         """Yield what is new in one file; returns whether its end was reached."""
-        size = self._share
+        size = max(self._left, LEAST_READ)
         while True:
             data = self._follower.read(file, self.position.offset, size)
             whole = len(data) < size
             before = self.position.offset
             yield from self._batches(file, data, ended=whole and closed)
-            if whole or self.position.offset > before or size > LENGTH_LIMIT + HEADER_BYTES:
+            if whole or self.position.offset > before:
+                self._left -= len(data)
                 return whole
             size *= 2  # one record is larger than the share
 

@@ -31,13 +31,32 @@ MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
 MIN_WORDS: Final = 24
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
+MAX_REMEMBERED: Final = 50_000  # words: 8 MB; a language's common words are 20,000
+
 _SHIFT: Final = np.uint64(29)
+
+
+class _WordHashes(dict[str, int]):
+    """Hashes of words under one seed, remembered: mail says the same words again and again."""
+
+    __slots__ = ("_seed",)
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._seed = seed
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MAX_REMEMBERED:
+            self.clear()
+        found: int = xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"), self._seed)
+        self[word] = found
+        return found
 
 
 class Fingerprinter:
     """Computes fingerprints under one key."""
 
-    __slots__ = ("_add", "_multiply", "_seed", "_weights")
+    __slots__ = ("_add", "_hashes", "_multiply", "_weights")
 
     def __init__(self, key: bytes) -> None:
         wanted = (2 * VALUES + WINDOW + 1) * 8
@@ -52,7 +71,7 @@ class Fingerprinter:
         self._weights: list[np.uint64] = [
             np.uint64(weight | odd) for weight in numbers[2 * VALUES : 2 * VALUES + WINDOW]
         ]
-        self._seed = int(numbers[-1])
+        self._hashes = _WordHashes(int(numbers[-1]))
 
     def values(self, words: list[str]) -> tuple[int, ...]:
         """Return 32 unsigned 64-bit minima, or nothing for fewer than `MIN_WORDS` words.
@@ -65,10 +84,7 @@ class Fingerprinter:
         taken = [word for word in words[:MAX_WORDS] if len(word) >= LONG_WORD]
         if len(taken) < MIN_LONG_WORDS:
             taken = words[:MAX_WORDS]
-        octets = " ".join(taken).encode("utf-8", "surrogatepass").split(b" ")
-        seed = self._seed
-        digest = xxhash.xxh3_64_intdigest
-        hashes = np.array([digest(word, seed) for word in octets], dtype=np.uint64)
+        hashes = np.array(list(map(self._hashes.__getitem__, taken)), dtype=np.uint64)
         count = len(hashes) - WINDOW + 1
         windows = hashes[:count] * self._weights[0]
         for place in range(1, WINDOW):

@@ -176,7 +176,7 @@ def client_network(ip: str) -> str:
 
 def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[bytes]) -> tuple[Pair, ...]:
     """Return the unique pairs: recipients per sender, client addresses per text, recipients per text."""
-    pairs: dict[Pair, None] = {}
+    pairs: list[Pair] = []
     recipients = list(
         dict.fromkeys(each.lower().encode("utf-8", "surrogatepass") for each in envelope.recipients)
     )
@@ -186,9 +186,9 @@ def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: lis
     def add(both: Type, distinct: Type, a: bytes, each_b: list[bytes]) -> None:
         if a and each_b:
             unique = hasher.octets(distinct, a)
+            prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
             for b in each_b:
-                # The length keeps ("ab", "c") and ("a", "bc") apart.
-                pairs[Pair(hasher.octets(both, len(a).to_bytes(4, "big") + a + b), unique)] = None
+                pairs.append(Pair(hasher.octets(both, prefix + b), unique))
 
     add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender.encode("utf-8", "surrogatepass"), recipients)
     ip = [envelope.client.ip.encode("utf-8", "surrogatepass")] if envelope.client.ip else []

@@ -25,9 +25,11 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
     """
     # Calls over the whole text where they can be, as this runs on every message.
     octets = text.encode("utf-8", "surrogatepass").translate(_MARKED_VARYING)
-    tokens = [token for token in octets.decode("utf-8", "surrogatepass").split() if _VARIES not in token]
+    tokens = octets.decode("utf-8", "surrogatepass").split()
     if "://" in text or "www." in text:
-        tokens = [token for token in tokens if "://" not in token and "www." not in token]
+        tokens = [each for each in tokens if _VARIES not in each and "://" not in each and "www." not in each]
+    else:
+        tokens = [each for each in tokens if _VARIES not in each]
     octets = " ".join(tokens).encode("utf-8", "surrogatepass").translate(_TO_SPACES)
     found = octets.decode("utf-8", "surrogatepass").split()
     return [word for word in found if word not in reader] if reader else found

@@ -184,7 +184,7 @@ def test_a_limit_takes_its_share_of_each(pipe: Pipe, monkeypatch: pytest.MonkeyP
         taken.append(pipe.take(limit=100))
     other.close()
     assert len(taken) > 3
-    assert sorted(sum(taken, [])) == sorted([*range(1, 10), *range(1, 10)])
+    assert sorted(number for part in taken for number in part) == sorted([*range(1, 10), *range(1, 10)])
 
 
 def test_a_copy_of_what_is_applied_counts_once(pipe: Pipe) -> None:

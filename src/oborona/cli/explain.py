@@ -115,14 +115,10 @@ def _facts(console: Console, facts: dict[str, object]) -> None:
     for fact in TABLE:
         value = facts.get(fact.attribute)
         if value and fact.name != "text":
-            many = isinstance(value, Iterable) and not isinstance(value, str)
-            shown = (
-                " ".join(sorted(map(str, value)))
-                if many
-                else f"{value:g}"
-                if isinstance(value, float)
-                else str(value)
-            )
+            if isinstance(value, Iterable) and not isinstance(value, str):
+                shown = " ".join(sorted(str(one) for one in value))
+            else:
+                shown = f"{value:g}" if isinstance(value, float) else str(value)
             table.add_row(fact.name, _plain(shown)[:200])
     console.print(table, markup=False, highlight=False)
 

@@ -1,17 +1,14 @@
 """The sample etc/oborona.toml and docs/settings.md, written from the schema.
 
-    python -m oborona.config.document        writes both below the current folder
-
-A test compares both files with what this gives, so that neither can drift from the schema.
+`make docs` writes both; a test compares the files with what this gives, so that neither can drift from the schema.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from oborona.config.settings import SECTIONS
 from oborona.toml import allowed, hints, show
@@ -70,7 +67,7 @@ def reference() -> str:
         "--origin` says where each value in force came from. Unknown keys, wrong types and values out of range refuse the",
         "start, with file, line, column and what is allowed.",
         "",
-        "This page and the sample file are written from the schema (`python -m oborona.config.document`).",
+        "This page and the sample file are written from the schema (`make docs`).",
     ]
     for section in SECTIONS:
         lines += ["", f"## [{section}]", "", summary(section), ""]
@@ -84,23 +81,3 @@ def reference() -> str:
 FILES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
     {"etc/oborona.toml": sample, "docs/settings.md": reference}
 )
-
-
-def write(root: Path) -> list[Path]:
-    """Write all files below the repository's root; return those that changed."""
-    changed = []
-    for name, text in FILES.items():
-        path = root / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text():
-            path.write_text(text(), encoding="utf-8")
-            changed.append(path)
-    return changed
-
-
-def main(*_: Any) -> None:
-    """Write all files below the current folder."""
-    write(Path.cwd())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,40 @@
+"""Documents that follow from code are what the code says, and no link leads nowhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from oborona.cli.document import ROOT, files
+from oborona.message.findings import NAMES
+from oborona.policy.checks import FINDINGS
+from oborona.policy.facts import SCHEMA
+from oborona.policy.load import load_policy
+
+GENERATED = files()
+PAGES = [path for path in ROOT.glob("**/*.md") if not {".venv", "node_modules"} & set(path.parts)]
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
+def test_a_generated_file_is_what_the_code_says(path: Path) -> None:
+    assert path.read_text() == GENERATED[path], "run: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_rule_that_ships_says_what_it_saw_and_is_tried_by_name() -> None:
+    """A rule without words explains nothing."""
+    for rule in load_policy(ROOT / "etc/policy.d", SCHEMA).rules:
+        assert rule.say, rule.name
+
+
+def test_every_check_is_used_by_a_rule_that_ships() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "etc/policy.d").glob("*.toml"))
+    unused = [name for name in FINDINGS if f"found('{name}')" not in text]
+    assert not unused
+    named = set(re.findall(r"found\('([a-z0-9-]+)'\)", text))
+    assert named <= {*FINDINGS, *NAMES}
