@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from oborona.counters.buffer import Buffer, cells_of
-from oborona.counters.record import CELL_BYTES, KEY_BYTES
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, KEY_BYTES, RING
 from oborona.errors import StoreVersion
 
 MAGIC: Final = b"OBSP"
@@ -61,16 +61,25 @@ class Damaged(Exception):  # noqa: N818 - what was found
 
 def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
     """Return the record of all that a buffer holds."""
-    segments, keys, cells = [], [], []
+    segments: list[bytes] = []
+    keys: list[bytes] = []
+    cells: list[bytes] = []
     entries = 0
     for bucket, summed in buffer.counts.items():
+        head = (bucket % RING) << BUCKET_SHIFT
         before = entries
+        small: list[int] = []
+        larger: list[tuple[bytes, bytes]] = []
         for key, packed in summed.items():
-            packed_cells = cells_of(packed, bucket)
-            levels = len(packed_cells) // CELL_BYTES
-            keys.append(key if levels == 1 else key * levels)
-            cells.append(packed_cells)
-            entries += levels
+            if packed <= DIGIT:  # seen a few times and nothing else: nearly all of them
+                keys.append(key)
+                small.append(head | packed)
+            else:
+                larger.append((key, cells_of(packed, bucket)))
+        cells.append(struct.pack(f"<{len(small)}Q", *small))
+        keys += [key * (len(one) // CELL_BYTES) for key, one in larger]
+        cells += [one for _key, one in larger]
+        entries += len(small) + sum(len(one) // CELL_BYTES for _key, one in larger)
         segments.append(SEGMENT.pack(bucket, entries - before))
     pairs = [
         PAIR.pack(both, distinct, bucket)

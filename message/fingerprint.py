@@ -64,7 +64,7 @@ class Fingerprinter:
             hashlib.blake2b(number.to_bytes(4, "big"), key=key[:64], person=b"fingerprint").digest()
             for number in range(-(-wanted // 64))
         )
-        numbers = np.frombuffer(stream[:wanted], dtype=np.uint64)
+        numbers = np.frombuffer(stream[:wanted], dtype="<u8").astype(np.uint64)  # the same on every machine
         odd = np.uint64(1)
         self._multiply: NDArray[np.uint64] = numbers[:VALUES, None] | odd
         self._add: NDArray[np.uint64] = numbers[VALUES : 2 * VALUES, None].copy()
@@ -84,7 +84,7 @@ class Fingerprinter:
         taken = [word for word in words[:MAX_WORDS] if len(word) >= LONG_WORD]
         if len(taken) < MIN_LONG_WORDS:
             taken = words[:MAX_WORDS]
-        hashes = np.array(list(map(self._hashes.__getitem__, taken)), dtype=np.uint64)
+        hashes = np.fromiter(map(self._hashes.__getitem__, taken), dtype=np.uint64, count=len(taken))
         count = len(hashes) - WINDOW + 1
         windows = hashes[:count] * self._weights[0]
         for place in range(1, WINDOW):

@@ -107,13 +107,10 @@ TYPES: Final[dict[Type, Group]] = {
 """Every type with its name, group and meaning"""
 
 
-_NUMBERS: Final = range(LAST_TYPE + 1)  # a plain int for an enum member, in C
-
-
 class Hasher:
     """Hashes pieces under the site's secret."""
 
-    __slots__ = ("_states", "fingerprinter")
+    __slots__ = ("_types", "fingerprinter")
 
     def __init__(self, key: bytes) -> None:
         """Prepare one hash state for each type.
@@ -130,8 +127,9 @@ class Hasher:
         if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
             key = hashlib.blake2b(key).digest()
         # Indexed by number: an enum member hashes its name, in Python, at each look-up of a dict.
-        self._states = [
-            hashlib.blake2b(bytes((number,)), digest_size=8, key=key) for number in range(LAST_TYPE + 1)
+        self._types = [
+            (number, hashlib.blake2b(bytes((number,)), digest_size=8, key=key).copy)
+            for number in range(LAST_TYPE + 1)
         ]
         self.fingerprinter = Fingerprinter(key)
 
@@ -141,6 +139,8 @@ class Hasher:
 
     def octets(self, kind: int, octets: bytes) -> Shingle:
         """Return the shingle of a piece that is octets already."""
-        state = self._states[kind].copy()
+        number, prepared = self._types[kind]
+        state = prepared()
         state.update(octets)
-        return Shingle(_NUMBERS[kind], int.from_bytes(state.digest(), "big"))
+        # Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
+        return tuple.__new__(Shingle, (number, int.from_bytes(state.digest(), "big")))

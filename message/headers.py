@@ -76,6 +76,8 @@ def unfold(raw: bytes, findings: Findings) -> str:
         except UnicodeDecodeError:
             findings.add("header-8bit", raw)
             text = raw.decode("latin-1")
+    if "=?" not in text and text.isprintable():  # nearly all
+        return text.strip()
     if "\n" in text:
         text = _FOLD.sub(" ", text)
     if "\x00" in text:

@@ -20,7 +20,7 @@ from oborona.message.findings import Findings
 from oborona.message.hypertext import Page
 from oborona.message.limits import DEFAULT, Limits
 from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
-from oborona.message.reading import Reading, Text
+from oborona.message.reading import Reading
 
 __all__ = ["Limits", "parse"]
 
@@ -61,6 +61,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
         findings.add("text-too-long", f"{len(text)} characters")
         text = text[: limits.text_characters]
     words = text.split()
+    dotted = [word for word in words if "." in word]  # all that can be a link or an address
     pages = [each.page for each in texts if each.page is not None]
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = len(hidden.split())
@@ -85,8 +86,8 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
         if hidden_words
         else 0.0,
         words=len(words),
-        links=_links(texts, pages, limits, findings),
-        addresses=_addresses(words, pages, limits),
+        links=_links(pages, dotted, limits, findings),
+        addresses=_addresses(dotted, pages, limits),
         attachments=tuple(reading.attachments),
         size=len(raw),
         truncated=truncated,
@@ -161,7 +162,7 @@ def _tree(entity: mime.Entity) -> str:
     return "".join(drawn)[:MAX_TREE]
 
 
-def _links(texts: list[Text], pages: list[Page], limits: Limits, findings: Findings) -> tuple[Link, ...]:
+def _links(pages: list[Page], dotted: list[str], limits: Limits, findings: Findings) -> tuple[Link, ...]:
     """Return the distinct links of pages and texts; those to follow first when there are too many."""
     found: dict[tuple[str, str, Place], Link] = {}
     for page in pages:
@@ -172,15 +173,14 @@ def _links(texts: list[Text], pages: list[Page], limits: Limits, findings: Findi
             link = links.link(url, target.shown, target.place)
             if link is not None:
                 found.setdefault((link.url, link.shown, link.place), link)
-    for text in texts:
-        # The address that a link shows is no second link, whether it tells the truth or not.
-        shown = "\n".join(target.shown for target in text.page.targets) if text.page else ""
-        for url in links.in_text([word for word in text.text.split() if "." in word], limits.links):
-            if shown and url.removeprefix("http://") in shown:
-                continue
-            link = links.link(url, "", Place.TEXT)
-            if link is not None:
-                found.setdefault((link.url, "", Place.TEXT), link)
+    # The address that a link shows is no second link, whether it tells the truth or not.
+    shown = "\n".join(target.shown for page in pages for target in page.targets)
+    for url in links.in_text(dotted, limits.links):
+        if shown and url.removeprefix("http://") in shown:
+            continue
+        link = links.link(url, "", Place.TEXT)
+        if link is not None:
+            found.setdefault((link.url, "", Place.TEXT), link)
     if len(found) > limits.links:
         findings.add("links-too-many", str(len(found)))
     return tuple(found.values())[: limits.links]
@@ -193,8 +193,8 @@ def _join(base: str, url: str) -> str:
         return url
 
 
-def _addresses(words: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
-    found = dict.fromkeys(links.addresses([word for word in words if "@" in word], limits.addresses))
+def _addresses(dotted: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
+    found = dict.fromkeys(links.addresses([word for word in dotted if "@" in word], limits.addresses))
     for page in pages:
         for target in page.targets:
             if target.url[:7].lower() == "mailto:" and (address := links.mail_address(target.url)):

@@ -68,20 +68,19 @@ def _own(node: LexborNode) -> Style:
     given = node.attributes
     block = given.get("style")
     says = style(block) if block else PLAIN
-    if len(given) > (block is not None):
-        colour = (
-            given.get("color" if node.tag == "font" else "text") if node.tag in {"font", "body"} else None
-        )
-        ground = given.get("bgcolor")
-        if colour or ground or "hidden" in given or given.get("background"):
-            says = says.over(
-                Style(
-                    hides="hidden" in given,
-                    colour=attribute_colour(colour) if colour else None,
-                    background=attribute_colour(ground) if ground else None,
-                    pictured=bool(given.get("background")),
-                )
+    colour = given.get("color") or given.get("text")
+    ground = given.get("bgcolor")
+    hides = "hidden" in given
+    pictured = bool(given.get("background"))
+    if colour or ground or hides or pictured:
+        says = says.over(
+            Style(
+                hides=hides,
+                colour=attribute_colour(colour) if colour and node.tag in {"font", "body"} else None,
+                background=attribute_colour(ground) if ground else None,
+                pictured=pictured,
             )
+        )
     return says
 
 

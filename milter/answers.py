@@ -7,7 +7,7 @@ any mail server's patience.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
@@ -53,22 +53,17 @@ def answer(reply: Reply) -> bytes:
     return _packet(b"y", "".join(lines).encode("ascii") + b"\0")
 
 
-def verdict(reply: Reply, *, edits: bool) -> bytes:
-    """Return the packets that end a message: its edits if it is taken, then the answer.
-
-    Args:
-        reply: the door's.
-        edits: the mail server allows them.
-    """
-    if edits and reply.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
-        return b"".join(_edits(in_order(reply.edits))) + answer(reply)
+def verdict(reply: Reply, agreed: Terms) -> bytes:
+    """Return the packets that end a message: its edits if it is taken, then the answer."""
+    if reply.edits and agreed.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
+        return b"".join(_edits(reply.edits, agreed)) + answer(reply)
     return answer(reply)
 
 
-def _edits(edits: Iterable[AddHeader | RemoveHeader]) -> Iterator[bytes]:
-    for edit in edits:
+def _edits(edits: tuple[AddHeader | RemoveHeader, ...], agreed: Terms) -> Iterator[bytes]:
+    for edit in in_order(edits):
         name = edit.name.encode("ascii") + b"\0"
         if isinstance(edit, AddHeader):
-            yield _packet(b"h", name + edit.value.encode("ascii") + b"\0")
+            yield _packet(b"h", name + agreed.value(edit).encode("ascii") + b"\0")
         else:
             yield _packet(b"m", _FOUR_BYTES.pack(edit.index) + name + b"\0")

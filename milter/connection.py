@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
         if chunk:
             self._gather.body(chunk)
         reply = await self._guard.ask(door.end_of_message(self._gather.finish()))
-        self._transport.write(answers.verdict(reply, edits=self._terms.edits))
+        self._transport.write(answers.verdict(reply, self._terms))
         self._in_message = False
         self._messages += 1
 

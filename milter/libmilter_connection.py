@@ -173,7 +173,7 @@ class LibmilterConnection:
         if self.terms.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
             for edit in in_order(reply.edits):
                 if isinstance(edit, AddHeader):
-                    self._ctx.addheader(edit.name, edit.value)
+                    self._ctx.addheader(edit.name, self.terms.value(edit))
                 else:
                     self._ctx.chgheader(edit.name, edit.index, None)
         return self._code(reply)

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from oborona.errors import PeerError
+from oborona.milter.reply import AddHeader
 from oborona.types import Stage
 
 MIN_VERSION: Final = 2  # Sendmail 8.12; libmilter refuses older ones too
@@ -73,6 +74,13 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     def leading_space(self) -> bool:
         """Whether header values come with the white space after the colon."""
         return bool(self.protocol & LEADING_SPACE)
+
+    def value(self, header: AddHeader) -> str:
+        """Return the value of a header to add as the mail server must be given it.
+
+        One that hands over leading spaces takes values as they are: "Ok" would become "X-Mras:Ok".
+        """
+        return f" {header.value}" if self.leading_space else header.value
 
     @property
     def skip(self) -> bool:

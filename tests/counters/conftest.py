@@ -12,19 +12,16 @@ from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
 from oborona.counters.writer import CounterWriter
-from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
+from oborona.policy.ports import Counters
+from oborona.types import Prefix, Shingle
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
 
-class Subject(Protocol):
-    """What every store must do, and `settle`: whatever brings adds one stage on."""
+class Subject(Counters, Protocol):
+    """What the policy asks of a store, and `settle`: whatever brings adds one stage on."""
 
-    async def read(
-        self, shingles: list[Shingle], now: float, prefix: Prefix = ...
-    ) -> list[list[list[int]]]: ...
     async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = ...) -> Timeline: ...
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...) -> None: ...
     def settle(self, now: float) -> None: ...
 
 
@@ -72,7 +69,3 @@ def writer(tmp_path: Path, reports: list[str]) -> Iterator[CounterWriter]:
     made = CounterWriter(tmp_path / "counters", report=reports.append)
     yield made
     made.close()
-
-
-def pieces(*shingles: Shingle, pairs: tuple[Pair, ...] = ()) -> Pieces:
-    return Pieces(shingles=shingles, pairs=pairs)

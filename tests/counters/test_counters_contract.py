@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.policy.ports import Counters
 from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
 
 from .conftest import NOON, Subject
@@ -28,11 +27,6 @@ async def seen(counters: Subject, shingle: Shingle, now: float) -> list[int]:
     """Return `seen` of each window."""
     [totals] = await counters.read([shingle], now)
     return [totals[window][Metric.SEEN] for window in Window]
-
-
-def test_a_store_is_what_the_policy_asks_for(counters: Subject) -> None:
-    typed: Counters = counters
-    assert typed
 
 
 async def test_nothing_counted_reads_zero(counters: Subject) -> None:

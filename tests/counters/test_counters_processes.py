@@ -32,7 +32,7 @@ import sys, time
 from oborona.counters.store import LmdbCounters
 from oborona.types import *
 directory, number, flushes, pause = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-counters = LmdbCounters(directory, f"worker-{{number}}", file_bytes=20_000)
+counters = LmdbCounters(directory, f"worker-{{number}}", file_bytes=2_000)
 shingles = tuple(Shingle(1, n) for n in range({KEYS}))
 for flush in range(flushes):
     pairs = tuple(Pair(Shingle(30, 100 * n + flush % 7), Shingle(31, n)) for n in range(3))

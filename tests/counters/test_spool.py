@@ -173,6 +173,54 @@ def test_full_files_are_followed_by_the_next_and_removed(tmp_path: Path, pipe: P
     assert pipe.kept == {}
 
 
+@pytest.mark.parametrize("look", range(4))
+def test_a_worker_that_moves_on_while_we_look_loses_nothing(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, look: int
+) -> None:
+    pipe.spool = pipe.append_side(file_bytes=100)
+    pipe.spool.append(flush(1))
+    looks = 0
+    for name in ("exists", "is_dead", "read"):
+        asked = getattr(Follower, name)
+
+        def ask(self: Follower, *args: object, asked: Callable[..., object] = asked) -> object:
+            nonlocal looks
+            answer = asked(self, *args)
+            if looks == look:
+                for sequence in (2, 3, 4):
+                    pipe.spool.append(flush(sequence))
+            looks += 1
+            return answer
+
+        monkeypatch.setattr(Follower, name, ask)
+    taken = pipe.take()
+    monkeypatch.undo()
+    assert looks > look
+    taken += pipe.take()
+    pipe.spool.append(flush(5))
+    assert taken + pipe.take() == [1, 2, 3, 4, 5]
+    assert pipe.reports == []
+
+
+@pytest.mark.parametrize("missed", [1, 2, 3])
+def test_a_listing_that_missed_a_file_loses_nothing(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, missed: int
+) -> None:
+    pipe.spool = pipe.append_side(file_bytes=100)
+    for sequence in (1, 2, 3):
+        pipe.spool.append(flush(sequence))
+    listed = os.listdir
+
+    def miss(directory: Path) -> list[str]:
+        return [name for name in listed(directory) if f"{missed:08d}" not in name]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.follow.os.listdir", miss)
+        taken = pipe.take()
+    assert taken + pipe.take() == [1, 2, 3]
+    assert pipe.reports == []
+
+
 def test_a_limit_takes_its_share_of_each(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oborona.counters.follow.LEAST_READ", 100)
     other = pipe.append_side()

@@ -91,7 +91,7 @@ def test_every_callback_reaches_the_door_in_order(silent: House) -> None:
         server.macros(b"E", i="4ABCDEF")
         edits, letter, _ = server.end()
         assert letter == b"c"
-        assert edits == [(b"h", b"X-Mras\0Ok\0"), (b"h", b"X-Mras-Reason\0A=1.0\n\tB=2.0\0")]
+        assert edits == [(b"h", b"X-Mras\0 Ok\0"), (b"h", b"X-Mras-Reason\0 A=1.0\n\tB=2.0\0")]
         server.quit()
     told = silent.told()
     macros: dict[str, str] = {}
@@ -217,7 +217,7 @@ def test_version_2_has_no_extras_and_works(silent: House) -> None:
         server.content([(b"Subject", b" eats one space")], [b"body\r\n"])
         edits, letter, _ = server.end()
         assert letter == b"c"
-        assert len(edits) == 2
+        assert edits[0] == (b"h", b"X-Mras\0Ok\0")
         server.quit()
     assert silent.told()[-2][:2] == ["end", "Subject: eats one space\r\n\r\nbody\r\n"]
 
@@ -385,7 +385,7 @@ def test_forged_headers_are_removed_from_the_last_to_the_first(silent: House) ->
         server.quit()
     assert letter == b"c"
     assert edits[:3] == [(b"m", number.to_bytes(4, "big") + b"X-Mras\0\0") for number in (3, 2, 1)]
-    assert edits[3] == (b"h", b"X-Mras\0Ok\0")
+    assert edits[3] == (b"h", b"X-Mras\0 Ok\0")
     silent.told()
 
 

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from oborona import __version__
-from oborona.cli.asked import Asked
-from oborona.cli.check import check
-from oborona.cli.counters import counters
-from oborona.cli.doctor import doctor
-from oborona.cli.explain import explain
-from oborona.cli.policy import policy
-from oborona.cli.processes import keeper, serve, worker, writer
 from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError, StoreVersion
+
+_COMMANDS: Final = {
+    "serve": "processes",
+    "worker": "processes",
+    "writer": "processes",
+    "keeper": "processes",
+    "check": "check",
+    "explain": "explain",
+    "policy": "policy",
+    "counters": "counters",
+    "doctor": "doctor",
+}
+"""Command → module of this package, imported when it is asked for: a daemon carries no terminal tables in its memory."""
 
 _STATUS: Final = (
     (ConfigError, os.EX_CONFIG),
@@ -34,7 +41,17 @@ _STATUS: Final = (
 
 
 class _Commands(click.Group):
-    """Commands whose errors end in one line and an exit status of their own."""
+    """Commands, each from its module; their errors end in one line and an exit status of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -67,8 +84,6 @@ class _Commands(click.Group):
 @click.pass_context
 def main(ctx: click.Context, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
     """Oborona: an anti-spam policy daemon for Postfix and Exim."""
+    from oborona.cli.asked import Asked  # noqa: PLC0415 - `--help` and `--version` need none of it
+
     ctx.obj = Asked(config, state, assignments)
-
-
-for command in (serve, worker, writer, keeper, check, explain, policy, counters, doctor):
-    main.add_command(command)
