@@ -98,7 +98,6 @@ def decode(data: bytes, offset: int = 0) -> Batch:
         Torn: it is cut short; the bytes that are there are right so far as can be told.
         Damaged: it can never become a record.
         StoreVersion: a newer Oborona wrote it.
-
     """
     if not MAGIC.startswith(data[offset : offset + len(MAGIC)]):
         raise Damaged("no record begins here")

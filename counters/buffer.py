@@ -43,7 +43,6 @@ class Buffer:
 
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
-
         """
         bucket = bucket_of(now)
         summed = self.counts.get(bucket)

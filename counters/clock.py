@@ -20,7 +20,6 @@ class SteadyClock:
 
     Args:
         newest: the last bucket that was believed, from the store; None when it is new.
-
     """
 
     def __init__(self, newest: int | None = None) -> None:

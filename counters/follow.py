@@ -54,7 +54,6 @@ class Follower:
         directory: need not exist yet.
         positions: by owner, from the store.
         report: told, in words for an admin, what was cut or skipped.
-
     """
 
     def __init__(
@@ -81,9 +80,10 @@ class Follower:
             for path in self._directory.glob(f"*{UNNAMED}"):
                 if parse_name(path.with_suffix(SUFFIX).name) is None:
                     continue
-                with path.open("rb") as file, contextlib.suppress(BlockingIOError):
+                # gone: it has its name now; locked: it is about to
+                with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink(missing_ok=True)
+                    path.unlink()
         except OSError as error:
             raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
 
@@ -92,7 +92,6 @@ class Follower:
 
         Raises:
             StoreError: the directory or a file cannot be read.
-
         """
         try:
             files = self._files()

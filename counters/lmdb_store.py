@@ -79,7 +79,6 @@ def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:
     Raises:
         StoreVersion: a newer Oborona wrote it.
         StoreError: it is not a counter store.
-
     """
     stored = txn.get(VERSION_KEY)
     if stored is None:
@@ -129,7 +128,6 @@ class Reader:
     Args:
         directory: the store's.
         environment: an environment of this process that is open already, such as its writer's.
-
     """
 
     def __init__(self, directory: Path, environment: lmdb.Environment | None = None) -> None:
@@ -145,7 +143,6 @@ class Reader:
         Raises:
             StoreError: it cannot be read, or this object was made before a fork.
             StoreVersion: a newer Oborona wrote it.
-
         """
         if os.getpid() != self._process:
             raise StoreError(f"the counter store in {self.directory} was opened before a fork")

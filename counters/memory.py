@@ -34,7 +34,6 @@ class MemoryCounters:
 
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
-
         """
         window.check(amounts)
         bucket = bucket_of(now)

@@ -41,7 +41,6 @@ def apply(
         batches: in the order of their spools.
         reference: the current ten-minute bucket.
         believed: whether counts out of the window at `reference` may be dropped.
-
     """
     deltas, pairs, foreign = _summed(batches, reference)
     keys = sorted(deltas)

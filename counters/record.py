@@ -58,7 +58,6 @@ def cells(counts: Counts, bucket: int, *, day: bool = False) -> bytes:
         counts: [Metric], each 0..2^63-1.
         bucket: absolute number, or its place on the ring; for a day its first.
         day: whether they are a day's.
-
     """
     head = (bucket % RING) << BUCKET_SHIFT | (DAY_BIT if day else 0)
     found = []
@@ -113,7 +112,6 @@ def merge(record: bytes, delta: bytes, reference: int | None) -> bytes:
         record: may be empty.
         delta: a record too, usually of one cell.
         reference: the current bucket; None while the clock is not believed, then nothing is folded or dropped.
-
     """
     if len(delta) == CELL_BYTES:
         merged = add(record, delta)

@@ -27,6 +27,7 @@ import msgspec
 from oborona.errors import StoreError, StoreFull
 
 SUFFIX: Final = ".spool"
+MAKE_ATTEMPTS: Final = 3  # a sweep can lock one and unlink the next
 UNNAMED: Final = ".new"  # a file that is not locked yet
 FILE_BYTES: Final = 64 << 20  # removed as a whole once applied: bounds what lies about
 SYNC_S: Final = 1.0
@@ -71,7 +72,6 @@ class Spool:
         sync_s: at most this long between two `fdatasync`, seconds.
 
     Nothing is made before the first `append`, so that a full disk keeps no worker from its mail.
-
     """
 
     def __init__(
@@ -104,7 +104,6 @@ class Spool:
         Raises:
             StoreFull: no room; a later try may succeed.
             StoreError: the file cannot be written.
-
         """
         if self._descriptor < 0 or self._doubtful or self._size >= self._file_bytes:
             self._next_file()
@@ -123,7 +122,6 @@ class Spool:
 
         Raises:
             StoreError: the sync before this one failed; the spool goes on in a new file.
-
         """
         if self._syncing is not None:
             if not self._syncing.done():
@@ -158,10 +156,7 @@ class Spool:
         path = self._directory / following.name
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            try:
-                descriptor = _make_locked(path)
-            except FileNotFoundError:  # a writer that started just now swept it away unlocked
-                descriptor = _make_locked(path)
+            descriptor = _make_locked(path)
         except OSError as error:
             raise _store_error(error, f"cannot make {path}") from error
         if self._descriptor >= 0:
@@ -182,17 +177,26 @@ class Spool:
 
 
 def _make_locked(path: Path) -> int:
+    """Return a new file that had its lock before it had its name.
+
+    A writer that starts sweeps files without a name that are not locked yet, and may meet this very one: once.
+    """
     unnamed = path.with_suffix(UNNAMED)
-    descriptor = os.open(unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        unnamed.rename(path)
-        _sync_directory(path.parent)
-    except OSError:
-        os.close(descriptor)
-        unnamed.unlink(missing_ok=True)
-        raise
-    return descriptor
+    for attempt in range(MAKE_ATTEMPTS):
+        descriptor = os.open(unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unnamed.rename(path)
+            _sync_directory(path.parent)
+        except OSError as error:
+            os.close(descriptor)
+            unnamed.unlink(missing_ok=True)
+            swept = isinstance(error, FileNotFoundError | BlockingIOError)
+            if not swept or attempt == MAKE_ATTEMPTS - 1:
+                raise
+        else:
+            return descriptor
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _sync(descriptor: int) -> None:

@@ -52,7 +52,6 @@ class LmdbCounters:
         file_bytes: size at which a spool goes on in a new file.
         buffer_entries: keys kept in memory while nothing can be flushed.
         environment: the writer's, when it lives in this very process.
-
     """
 
     def __init__(
@@ -95,7 +94,6 @@ class LmdbCounters:
 
         Raises:
             StoreError: the store cannot answer; StoreVersion if it is newer than this program.
-
         """
         first, pack = PREFIXES[prefix], KEY.pack
         return decode.totals(self._records([pack(first, *shingle) for shingle in shingles]), now)
@@ -105,7 +103,6 @@ class LmdbCounters:
 
         Raises:
             StoreError: as in `read`.
-
         """
         return decode.timeline(self._records([key_of(shingle, prefix)])[0], now)
 
@@ -114,7 +111,6 @@ class LmdbCounters:
 
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
-
         """
         self._last_now = now
         self._buffer.add(pieces, amounts, now, prefix)
@@ -127,7 +123,6 @@ class LmdbCounters:
         Raises:
             StoreFull: for the first time in a row there is no room.
             StoreError: the spool cannot be written.
-
         """
         self._last_now = now
         entries = self._buffer.entries
@@ -144,7 +139,6 @@ class LmdbCounters:
 
         Raises:
             StoreError: what was not flushed is lost; the text says why.
-
         """
         try:
             if self._buffer.entries:
@@ -217,7 +211,6 @@ class StoredCounters:
 
         Raises:
             StoreError: the store cannot answer.
-
         """
         return decode.totals(self._records([key_of(shingle, prefix) for shingle in shingles]), now)
 
@@ -226,7 +219,6 @@ class StoredCounters:
 
         Raises:
             StoreError: the store cannot answer.
-
         """
         return decode.timeline(self._records([key_of(shingle, prefix)])[0], now)
 
@@ -254,7 +246,6 @@ def open_reader(directory: str | os.PathLike[str]) -> StoredCounters:
 
     Raises:
         StoreError: there is no store, or it cannot be read; StoreVersion if it is newer than this program.
-
     """
     reader = Reader(Path(directory))
     with reader.transaction() as txn:

@@ -45,7 +45,6 @@ def bucket_of(now: float) -> int:
 
     Raises:
         ValueError, OverflowError: `now` is not a finite number.
-
     """
     return int(now // BUCKET_S)
 

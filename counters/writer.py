@@ -83,7 +83,6 @@ class CounterWriter:
         StoreBusy: another process writes it; the text names it.
         StoreVersion: a newer Oborona wrote it.
         StoreError: it cannot be made or opened.
-
     """
 
     def __init__(
@@ -134,7 +133,6 @@ class CounterWriter:
         Raises:
             StoreFull: no room; nothing is lost, the next step tries again.
             StoreError: a spool or the store cannot be used.
-
         """
         collected = self._follower.collect(STEP_BYTES)
         self._behind = collected.more
@@ -155,7 +153,6 @@ class CounterWriter:
 
         Raises:
             StoreError: the store cannot be written.
-
         """
         bucket = bucket_of(now)
         if not self._clock.believes(bucket):

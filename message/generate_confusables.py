@@ -28,6 +28,10 @@ _QUOTES: Final = dict.fromkeys(
     "\u2018\u2019\u201a\u201b\u2032\u2035\u02bc\u02bb\u02b9\u055a\u05f3\u00b4", "'"
 ) | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u2036\u301d\u301e\u05f4", '"')
 
+_NOTICE: Final = (
+    "# From the confusables data of Unicode 15.1, copyright Unicode, Inc., under the Unicode License v3"
+    " (https://www.unicode.org/license.txt), reduced by generate_confusables.py\n"
+)
 _KEPT: Final = frozenset("ьЬыЫюЮσΣ")  # merged with other letters they would cost words their difference
 
 
@@ -87,7 +91,7 @@ def table() -> dict[str, str]:
 def main() -> None:
     output = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("confusables.tsv")
     lines = [f"{ord(character):04X}\t{shape}\n" for character, shape in sorted(table().items())]
-    output.write_text("".join(lines), "utf-8")
+    output.write_text(_NOTICE + "".join(lines), "utf-8")
 
 
 if __name__ == "__main__":

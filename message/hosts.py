@@ -21,7 +21,6 @@ _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_-])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 MAX_HOST: Final = 253  # octets of a name in text form, RFC 1035 s2.3.4
 _SUFFIXES: Final = PublicSuffixList()
-_KNOWN_SUFFIXES: Final = PublicSuffixList(accept_unknown=False, only_icann=True)
 
 
 @lru_cache(maxsize=8192)
@@ -81,5 +80,5 @@ def registrable(host: str) -> str:
 
 @lru_cache(maxsize=8192)
 def under_known_suffix(host: str) -> bool:
-    """Return whether a normal host lies under a suffix of ICANN's root, as a name written in a text must to be a link."""
-    return _KNOWN_SUFFIXES.privatesuffix(host) is not None
+    """Return whether a normal host lies under a suffix that exists, as a name written in a text must to be a link."""
+    return _SUFFIXES.privatesuffix(host, accept_unknown=False) is not None

@@ -68,16 +68,17 @@ class Page(msgspec.Struct, frozen=True):
     base: str = ""  # <base href>
 
 
-def read(source: str, links: int, findings: Findings) -> Page:
+def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> Page:
     """Return text, hidden text and links of an HTML page; never raises.
 
     Args:
         source: decoded and cut to the limit.
         links: how many are read, at most.
         findings: gets html-too-complex, hidden-text, links-too-many.
+        flat: read it by patterns alone, as a page too complex to parse.
 
     """
-    reason = exhausting(source)
+    reason = "many pages" if flat else exhausting(source)
     if reason:
         findings.add("html-too-complex", reason)
         return _read_flat(source, links, findings)

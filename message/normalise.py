@@ -72,7 +72,7 @@ _INVISIBLE_RUN: Final = re.compile(_ranges(_INVISIBLE))
 
 def _load() -> dict[int, str]:
     table: dict[int, str] = {}
-    for line in files("oborona.message").joinpath("confusables.tsv").read_text("ascii").splitlines():
+    for line in files("oborona.message").joinpath("confusables.tsv").read_text("ascii").splitlines()[1:]:
         code, _, shape = line.partition("\t")
         table[int(code, 16)] = sys.intern(shape)
     for first, last in (*_STRAY_MARKS, *_INVISIBLE):

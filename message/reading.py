@@ -46,6 +46,8 @@ class Reading:
         self._findings = findings
         self._set_aside: list[Text] = []  # texts sent as attachments
         self._links_left = limits.links
+        self._octets_left = limits.read_octets
+        self._pages = 0
         self.attachments: list[Attachment] = []
 
     def read(self, root: Entity) -> list[Text]:
@@ -99,7 +101,10 @@ class Reading:
     def _octets(self, entity: Entity) -> bytes:
         """Return the decoded octets of a text, cut to the limit."""
         limit = self._limits.html_octets if entity.content_type == "text/html" else self._limits.text_octets
-        sent = min(entity.end, entity.start + limit * _ENCODED_GROWTH.get(entity.encoding, 1))
+        sent = min(
+            entity.end, entity.start + min(limit * _ENCODED_GROWTH.get(entity.encoding, 1), self._octets_left)
+        )
+        self._octets_left -= sent - entity.start
         encoding = "" if entity.broken else entity.encoding
         octets = transfer.decode(self._data[entity.start : sent], encoding, self._findings)
         if len(octets) > limit or sent < entity.end:
@@ -129,7 +134,9 @@ class Reading:
             declared = _META_CHARSET.search(octets[:META_WITHIN])
             charset = declared[1].decode("ascii").lower() if declared else charset
         source = rfc2047.decode_octets(octets, charset, self._findings).lstrip("\ufeff")
-        page = hypertext.read(source, self._links_left, self._findings)
+        self._pages += 1
+        flat = self._pages > self._limits.html_pages
+        page = hypertext.read(source, self._links_left, self._findings, flat=flat)
         self._links_left = max(0, self._links_left - len(page.targets))
         return Text(page.text, page)
 

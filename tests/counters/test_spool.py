@@ -275,19 +275,39 @@ def test_files_of_processes_that_died_making_them_are_swept(
     holder.close()
 
 
-def test_a_file_swept_while_it_is_made_is_made_again(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sweeps", [1, 2])
+def test_a_file_swept_while_it_is_made_is_made_again(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, sweeps: int
+) -> None:
     swept: list[Path] = []
     rename = Path.rename
 
     def sweep_first(path: Path, target: Path) -> Path:
-        if not swept:
+        if len(swept) < sweeps:
             path.unlink()
             swept.append(path)
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", sweep_first)
     pipe.spool.append(flush(1))
-    assert swept
+    assert len(swept) == sweeps
+    assert pipe.take() == [1]
+
+
+def test_a_sweep_that_has_the_lock_first_is_given_way(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[int] = []
+    flock = fcntl.flock
+
+    def refuse_once(descriptor: int, how: int) -> None:
+        if not refused:
+            refused.append(descriptor)
+            raise BlockingIOError(errno.EWOULDBLOCK, "held")
+        flock(descriptor, how)
+
+    monkeypatch.setattr("oborona.counters.spool.fcntl.flock", refuse_once)
+    pipe.spool.append(flush(1))
+    monkeypatch.undo()
+    assert refused
     assert pipe.take() == [1]
 
 

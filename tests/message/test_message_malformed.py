@@ -181,6 +181,10 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a.a.a": lambda: HEAD + b"\n" + b"a." * (1 << 18),
     "1 MB of at signs": lambda: HEAD + b"\n" + b"a@" * (1 << 18),
     "http:// again and again": lambda: HEAD + b"\n" + b"http://" * (1 << 16),
+    "400 hostile pages": lambda: multipart(
+        *[b"Content-Type: text/html\n\n<p>" + b"".join(b"<font a=%d>" % n for n in range(150)) + b"<p>x" * 800] * 400
+    ),
+    "100 large pages": lambda: multipart(*[b"Content-Type: text/html\n\n" + b"<div><b>x</b> " * 15_000] * 100),
     "padding in base64": lambda: HEAD + b"Content-Transfer-Encoding: base64\n\n" + b"YQ==" * (1 << 18),
     "1 MB of equal signs": lambda: HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n" + b"=" * (1 << 20),
     "utf-7": lambda: HEAD + b"Content-Type: text/plain; charset=utf-7\n\n" + b"+2AA-" * 50_000,

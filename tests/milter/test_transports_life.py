@@ -63,7 +63,7 @@ def test_sigterm_waits_for_the_message_at_hand(start: Start, server: Callable[[]
         client.content([(b"X-Do", b" nap")], [b"x\r\n"])
         client.write(b"E")
         time.sleep(NAP_S / 2)
-        doorman.process.send_signal(signal.SIGTERM)
+        doorman.ask_to_stop()
         assert client.read() == (b"c", b"")
     doorman.stop(PROMPT_S)
     assert doorman.process.returncode == 0
@@ -77,7 +77,7 @@ def test_sigterm_waits_for_a_session_before_its_first_message(
         client.connect()
         client.mail("<a@b.test>")
         assert client.rcpt("<c@d.test>") == (b"c", b"")
-        doorman.process.send_signal(signal.SIGTERM)
+        doorman.ask_to_stop()
         time.sleep(0.2)
         client.content([(b"Subject", b" x")], [b"x\r\n"])
         assert client.end()[1] == b"c"

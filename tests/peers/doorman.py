@@ -66,6 +66,7 @@ class Doorman:
 
     def __init__(self, sock: socket.socket, journal: Path, **settings: object) -> None:
         self._journal = journal
+        self._asked = False
         self._start = len(self._lines())
         self._told = 0
         said = {"fd": sock.fileno(), "journal": str(journal), **settings}
@@ -88,10 +89,15 @@ class Doorman:
         """Stop it, by force if it must be."""
         self.stop()
 
+    def ask_to_stop(self) -> None:
+        """Send it SIGTERM, the first time only."""
+        if not self._asked:
+            self._asked = True
+            self.process.terminate()
+
     def stop(self, within_s: float = 20.0) -> str:
         """Ask it to drain; return what it logged."""
-        if self.process.poll() is None:
-            self.process.terminate()
+        self.ask_to_stop()
         try:
             _, said = self.process.communicate(timeout=within_s)
         except subprocess.TimeoutExpired:
