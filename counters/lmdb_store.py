@@ -56,7 +56,7 @@ def as_store_error(directory: Path) -> Iterator[None]:
     except lmdb.ReadersFullError as error:
         raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
     except (lmdb.Error, OSError) as error:
-        code = error.errno if isinstance(error, OSError) else error.code
+        code = error.errno if isinstance(error, OSError) else getattr(error, "code", 0)
         if (
             isinstance(error, lmdb.DiskError)
             or code in NO_ROOM

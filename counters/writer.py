@@ -202,9 +202,12 @@ class CounterWriter:
                     failed = str(error)
                 pause = RETRY_S
             stop.wait(pause)
-        for _ in range(LAST_STEPS):
-            if not self.step(clock()):
-                break
+        try:
+            for _ in range(LAST_STEPS):
+                if not self.step(clock()):
+                    break
+        except StoreError as error:
+            self._report(f"what is left in the spools waits for the next start: {error}")
 
     def close(self) -> None:
         """Close the store and let go of its lock."""

@@ -18,6 +18,7 @@ from oborona.message.fingerprint import COUNTED
 from oborona.message.hashing import TYPES, Group, Hasher, Type
 from oborona.message.model import Message, Place
 from oborona.message.normalise import normalise
+from oborona.message.own_words import own_words
 from oborona.types import Envelope, Pair, Pieces, Shingle
 
 __all__ = ["TYPES", "Group", "Hasher", "Type", "client_network", "envelope_shingles", "shingles"]
@@ -82,7 +83,10 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     if len(words) >= EDGE_WORDS:
         found[hasher.shingle(Type.OPENING, " ".join(words[:EDGE_WORDS]))] = None
         found[hasher.shingle(Type.CLOSING, " ".join(words[-EDGE_WORDS:]))] = None
-    minima = hasher.fingerprinter.values(words)
+    own = own_words(message.text)
+    minima = hasher.fingerprinter.values(
+        words if own is message.text else templates.words(normalise(own), reader)
+    )
     if minima:
         stands_for = [slot.to_bytes(1, "big") + minima[slot].to_bytes(8, "big") for slot in range(COUNTED)]
         for slot in stands_for:

@@ -8,6 +8,7 @@ any mail server's patience.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from struct import Struct
 from typing import Final
 
@@ -33,6 +34,7 @@ _BARE_ANSWERS: Final = {
 }
 
 
+@lru_cache(maxsize=64)
 def terms(agreed: Terms) -> bytes:
     """Return the answer to a negotiation, with the macros asked for where they may be."""
     data = _THREE.pack(agreed.version, agreed.actions, agreed.protocol)

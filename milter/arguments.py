@@ -6,6 +6,7 @@ text can be logged, hashed and stored, and two different ones stay different.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from oborona.errors import PeerError
@@ -41,6 +42,7 @@ def client(host: str, address: str, port: int) -> Client:
     return Client(ip=_canonical(address), name=name, port=port)
 
 
+@lru_cache(maxsize=1024)  # clients come back
 def _canonical(address: str) -> str:
     if not address:
         return ""

@@ -11,7 +11,7 @@ Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.  Both trans
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -93,7 +93,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return self.actions & (ADD_HEADERS | CHANGE_HEADERS) == ADD_HEADERS | CHANGE_HEADERS
 
 
-def agree(version: int, actions: int, protocol: int, waits: AbstractSet[Stage]) -> Terms:
+@lru_cache(maxsize=64)  # mail servers make the same offer each time
+def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) -> Terms:
     """Return the best terms within an offer.
 
     Args:
@@ -116,6 +117,6 @@ def agree(version: int, actions: int, protocol: int, waits: AbstractSet[Stage]) 
         version=min(version, MAX_VERSION),
         actions=actions & _ACTIONS,
         protocol=agreed,
-        waits=frozenset(waits),
+        waits=waits,
         answers=frozenset(command for command, bit in NO_REPLY.items() if not agreed & bit),
     )

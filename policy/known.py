@@ -2,8 +2,8 @@
 
 A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach.
-Near-duplicates share most values and other texts hardly any, so a quarter is more than a footer or a quoted line brings along, and less
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a sixth of them reach.
+Near-duplicates share most values and other texts hardly any, so a sixth is more than a common phrase brings along, and less
 than a campaign leaves when it changes every fourth word.
 """
 
@@ -17,7 +17,7 @@ from oborona.policy.ports import Totals
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
-SHARED: Final = 4  # one value in this many must be shared for texts to count as near-duplicates
+SHARED: Final = 6  # one value in this many must be shared for texts to count as near-duplicates
 FINGERPRINTS: Final = frozenset({Type.WORDS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
 
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]

@@ -7,6 +7,7 @@ from oborona.config import SECTIONS, Settings, load_settings
 from oborona.config.document import sample
 from oborona.toml import hints
 
+
 def test_the_sample_is_all_defaults(tmp_path: Path) -> None:
     path = tmp_path / "oborona.toml"
     path.write_text(sample(), encoding="utf-8")

@@ -346,3 +346,43 @@ def test_run_reports_a_failure_once_and_goes_on(
     stands = "counting stands still: no disk"
     goes = f"counting goes on in {writer.directory}"
     assert reports == [stands, goes, stands, goes]
+
+
+def test_stopping_with_a_full_disk_leaves_the_spools_and_says_so(
+    writer: CounterWriter, worker: LmdbCounters, reports: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.add(message(1), ONE, NOON)
+    worker.flush(NOON)
+    stop = threading.Event()
+    stop.set()
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.merge.apply", _no_room)
+        writer.run(stop, clock=lambda: NOON)
+    assert "waits for the next start: no room on the disk" in reports[0]
+    assert writer.step(NOON) == 1
+
+
+async def test_an_environment_that_panics_is_opened_again(
+    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = LmdbCounters(writer.directory, "worker-1")
+    worker.add(message(1), ONE, NOON)
+    worker.flush(NOON)
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.merge.apply", _panic)
+        with pytest.raises(StoreError, match="cannot use the counter store"):
+            writer.step(NOON)
+    assert writer.step(NOON) == 1
+    with writer.environment.begin() as txn:
+        assert txn.get(record.key_of(text(1), Prefix.IN)) == record.cells(
+            [1, 0, 0, 0, 0, 0], int(NOON // 600)
+        )
+    worker.close()
+
+
+def _no_room(*_: object, **__: object) -> None:
+    raise lmdb.DiskError("no space left")
+
+
+def _panic(*_: object, **__: object) -> None:
+    raise lmdb.PanicError("update of the meta page failed")

@@ -186,3 +186,24 @@ def test_networks() -> None:
     assert client_network("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::/64"
     assert client_network("::ffff:192.0.2.77") == "192.0.2.0/24"
     assert client_network("") == client_network("unknown") == ""
+
+
+def test_letters_of_one_list_do_not_look_alike_for_their_footer_or_quotations() -> None:
+    footer = (
+        "\n"
+        + "_" * 47
+        + "\nThe Greatest mailing list of them all\nlist@l.example\nhttp://lists.l.example/mailman/listinfo\n"
+    )
+    quoted = "\n".join(
+        f"> line {word} of the letter that everybody in this thread answers to" for word in "abcdefghij"
+    )
+    first = "I think that nobody should drive faster than the posted limit, whatever the others around them may do on a holiday."
+    second = "Yesterday our kettle exploded, which made every breakfast since then a quiet and rather sober affair for the family."
+
+    def words(own: str) -> set[int]:
+        raw = f"From: a@a.example\nSubject: x\n\nBob wrote:\n{quoted}\n{own}\n{footer}".encode()
+        pieces = shingles(parse(raw), Envelope(), Hasher(b"k" * 32))
+        return {shingle.hash for shingle in pieces.shingles if shingle.type == Type.WORDS}
+
+    assert len(words(first)) == 16
+    assert not words(first) & words(second)

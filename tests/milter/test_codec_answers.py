@@ -177,7 +177,7 @@ def test_removals_mean_what_they_meant_whichever_way_the_mail_server_counts(
 )
 def test_terms_stay_within_the_offer(version: int, actions: int, offered: int, waits: set[Stage]) -> None:
     """Invariant: nothing that was not offered is taken, and a stage that waits is always answered."""
-    terms = agree(version, actions, offered, waits)
+    terms = agree(version, actions, offered, frozenset(waits))
     assert terms.version <= min(version, 6)
     assert terms.actions & ~actions == 0
     assert terms.protocol & ~offered == 0

@@ -217,14 +217,15 @@ class Postfix:
             os.chown(path, postfix, group)
             path.chmod(mode)
         lines = [f"{name} = {value}\n" for name, value in self._settings.items()]
-        (self.folder / "etc/main.cf").write_text("".join(lines))
-        (self.folder / "etc/master.cf").write_text(_MASTER_CF.format(port=self.port))
+        for name, text in (("main.cf", "".join(lines)), ("master.cf", _MASTER_CF.format(port=self.port))):
+            path = self.folder / "etc" / name
+            path.write_text(text)
+            os.utime(path, (0, 0))  # Postfix waits until a file that was just written has settled
 
     def _start(self) -> None:
         with (self.folder / "master.err").open("wb") as errors:
             self._master = subprocess.Popen(
-                # master closes every descriptor that it might have, one by one: a million of them takes two seconds
-                ["prlimit", "--nofile=4096", MASTER, "-c", str(self.folder / "etc"), "-s"],
+                [MASTER, "-c", str(self.folder / "etc"), "-s"],
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=errors,
