@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,11 +90,14 @@ def test_a_killed_worker_costs_its_own_sessions_an_answer_and_no_other(open_fold
 def test_connections_that_arrive_while_the_only_worker_restarts_are_served(
     oborona: Oborona, postfix: Postfix
 ) -> None:
-    for round_ in range(3):
+    def judged(number: int) -> bool:
+        return len(verdicts(oborona)) == number
+
+    for number in (1, 2, 3):
         os.kill(pids(oborona, "worker-0")[-1], signal.SIGKILL)
         assert postfix.send(LETTER)[-1].startswith("250")
         # the line is written after the answer; the next kill must not be faster
-        eventually(lambda: len(verdicts(oborona)) == round_ + 1)
+        eventually(partial(judged, number))
 
 
 def test_a_stop_waits_for_the_message_in_flight(oborona: Oborona, postfix: Postfix) -> None:

@@ -1,0 +1,82 @@
+"""Golden mails: the same verdict, score and reason by the command line and through each transport behind a real Postfix.
+
+tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must come of it. Mails of your own, which are
+nobody else's business, go into tests/golden/private/ in the same form; git does not see them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from oborona.cli import main
+from tests.peers.oborona import Oborona
+from tests.peers.postfix import Postfix
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MAILS = sorted([*GOLDEN.glob("mails/*.eml"), *GOLDEN.glob("private/*.eml")])
+each_mail = pytest.mark.parametrize("mail", MAILS, ids=lambda mail: mail.stem)
+
+
+def want(mail: Path) -> dict[str, Any]:
+    wanted: dict[str, Any] = json.loads(mail.with_suffix(".want.json").read_text())
+    return wanted
+
+
+@pytest.fixture(scope="module", params=["native", "libmilter"])
+def door(request: pytest.FixtureRequest) -> Iterator[tuple[Oborona, Postfix]]:
+    settings = {"site.name": "mx.example.test", "milter.transport": request.param, "milter.workers": 1}
+    with Oborona(settings) as oborona, Postfix(oborona.milter) as postfix:
+        yield oborona, postfix
+
+
+@each_mail
+def test_by_the_command_line(mail: Path, tmp_path: Path) -> None:
+    words = ["--state", str(tmp_path), "--set", "site.name=mx.example.test", "check", "--json", str(mail)]
+    found = json.loads(CliRunner().invoke(main, words, catch_exceptions=False).stdout)
+    rules = {rule["name"]: rule["score"] for rule in found["rules"]}
+    findings = sorted(finding["name"] for finding in found["findings"])
+    assert want(mail) == {
+        "verdict": found["verdict"],
+        "score": found["score"],
+        "decided_by": found["decided_by"],
+        "rules": rules,
+        "findings": findings,
+    }
+
+
+@each_mail
+def test_through_postfix(mail: Path, door: tuple[Oborona, Postfix]) -> None:
+    oborona, postfix = door
+    before = len(oborona.log())
+    raw = mail.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    replies = postfix.send(
+        raw, sender="ann@a.example", xclient={"ADDR": "192.0.2.7", "NAME": "mail.a.example"}
+    )
+    wanted = want(mail)
+    assert replies[-1][:3] == ("550" if wanted["verdict"] == "reject" else "250")
+    line = _line(oborona, before)
+    logged = dict(re.findall(r"(verdict|score|decided_by)=(\S+)", line.partition("stage=")[2]))
+    assert logged["verdict"] == wanted["verdict"]
+    assert float(logged["score"]) == wanted["score"]
+    assert logged["decided_by"] == wanted["decided_by"]
+    assert all(rule in line for rule in wanted["rules"])
+
+
+def _line(oborona: Oborona, before: int) -> str:
+    """The one line of a message; it is written after the answer."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        lines = [line for line in oborona.log()[before:].splitlines(keepends=True) if "msg=verdict" in line]
+        if lines and lines[-1].endswith("\n"):
+            (only,) = lines
+            return only
+        time.sleep(0.01)
+    raise TimeoutError("no line in the log")
