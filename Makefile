@@ -9,8 +9,12 @@ help:            ## this list
 setup:           ## set up what is missing to run (the others call it)
 	@./setup run
 
-run: setup       ## start the daemon on its embedded stores, state in ./var
-	@exec $(BIN)/oborona --state var --listen unix:$(CURDIR)/var/milter.sock serve
+# The socket is for Postfix's group where root starts us, else for everybody: this is a trial, docs/install.md is not.
+run: setup       ## start the daemon on its embedded stores; everything it keeps is in ./var
+	@mkdir -p var/run
+	@if [ "$$(id -u)" = 0 ] && getent group postfix >/dev/null; \
+	 then who=socket_group=postfix; else who=socket_mode=0666; fi; \
+	 exec $(BIN)/oborona --state var/state --set milter.listen=unix:$(CURDIR)/var/run/milter.sock --set milter.$$who serve
 
 demo:            ## a private Postfix + Oborona + Dovecot: real mail sent through, and what happened to it
 	@./setup test

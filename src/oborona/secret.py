@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -75,19 +77,26 @@ def make(state: Path) -> Keys:
     """
     path = state / FILE
     if not path.exists():
-        fresh = state / f".{FILE}.{os.getpid()}"
         try:
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(LENGTH))
-                file.flush()
-                os.fsync(descriptor)
-            try:
-                os.link(fresh, path)  # fails where another process was first, and its secret stays
-            except FileExistsError:
-                pass
-            finally:
-                fresh.unlink()
+            _make(path)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from error
     return load(state)
+
+
+def _make(path: Path) -> None:
+    descriptor, fresh = tempfile.mkstemp(prefix=f".{FILE}.", dir=path.parent)  # readable by its owner alone
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(LENGTH))
+            file.flush()
+            os.fsync(descriptor)
+        with suppress(FileExistsError):  # another process was first, and its secret stays
+            os.link(fresh, path)
+    finally:
+        Path(fresh).unlink()
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)  # every count to come hangs on this name
+    finally:
+        os.close(folder)

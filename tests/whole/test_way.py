@@ -113,3 +113,10 @@ def test_one_line_in_the_log_for_each_message(way: Way) -> None:
     assert len(lines) == 1
     assert "verdict=accept" in lines[0]
     assert "Traceback" not in way.oborona.log()
+
+
+def test_the_doctor_finds_the_daemon_at_its_door(way: Way) -> None:
+    told = way.oborona.run("doctor")
+    assert "a milter answers on" in told.stdout
+    assert "oborona writer (pid" in told.stdout
+    assert "wrong" not in told.stdout

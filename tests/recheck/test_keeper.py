@@ -1,0 +1,53 @@
+"""The keeper holds the journal within its limits, and stops when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from oborona.recheck.journal import Journal
+from oborona.recheck.keeper import STEP_ROWS, keep
+from tests.recheck.entries import NOON, make_entry
+
+
+async def keeping(path: Path, *, retention_s: float, max_rows: int, until_left: int) -> None:
+    """Run the keeper at NOON until so many entries are left, then stop it."""
+    stop, ready = asyncio.Event(), asyncio.Event()
+    keeper = asyncio.create_task(
+        keep(
+            path,
+            retention_s=retention_s,
+            max_rows=max_rows,
+            stop=stop,
+            ready=ready.set,
+            clock=lambda: NOON,
+            round_s=0.05,
+        )
+    )
+    async with asyncio.timeout(20):
+        await ready.wait()
+        async with await Journal.open(path) as journal:
+            while await journal.count() != until_left:  # noqa: ASYNC110 - a file tells nobody that it changed
+                await asyncio.sleep(0.02)
+        stop.set()
+        await keeper
+
+
+async def filled(path: Path, ages_s: list[float]) -> None:
+    async with await Journal.open(path) as journal:
+        for age_s in ages_s:
+            journal.append(make_entry(time=NOON - age_s))
+
+
+async def test_what_is_too_old_goes_in_several_steps(tmp_path: Path) -> None:
+    await filled(tmp_path / "journal.db", [5000.0] * (STEP_ROWS + 50) + [10.0] * 5)
+    await keeping(tmp_path / "journal.db", retention_s=3600, max_rows=10_000, until_left=5)
+
+
+async def test_what_is_too_much_goes_the_oldest_first(tmp_path: Path) -> None:
+    await filled(tmp_path / "journal.db", [float(age) for age in range(30, 0, -1)])
+    await keeping(tmp_path / "journal.db", retention_s=3600, max_rows=10, until_left=10)
+    async with await Journal.open(tmp_path / "journal.db") as journal:
+        assert {NOON - entry.time for entry in await journal.recent(20)} == {
+            float(age) for age in range(1, 11)
+        }
