@@ -1,6 +1,6 @@
 """Many packed records at once to window totals, as a scan reads them.
 
-    join all cells → the ring place of each gives its class by table: 0 RECENT, 1 rest of HOUR, 2 rest of DAY,
+    join all cells of the records that have any → the ring place of each gives its class by table: 0 RECENT, 1 rest of HOUR, 2 rest of DAY,
     3 rest of FORTNIGHT, 4 outside → one weighted bincount over (record, class, metric) → running sum over classes
 
 The table is made anew when the bucket of `now` changes. Sums are exact: they are doubles while no cell is above level
@@ -33,11 +33,20 @@ WEIGHT_BITS: Final = np.uint64(record.DIGIT_BITS)
 
 
 def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
-    """Return [record][Window][Metric]; zeros for an empty record."""
-    joined = b"".join(records)
-    if not joined:
-        return [[[0] * METRICS for _ in Window] for _ in records]
-    cells = np.frombuffer(joined, "<u8")
+    """Return [record][Window][Metric]; zeros, the same lists for all of them, for empty records."""
+    nothing = [[0] * METRICS for _ in Window]
+    found = {place: one for place, one in enumerate(records) if one}
+    nested = [nothing] * len(records)
+    for place, totals_of_one in zip(found, _totals(list(found.values()), now), strict=True):
+        nested[place] = totals_of_one
+    return nested
+
+
+def _totals(records: list[bytes], now: float) -> list[list[list[int]]]:
+    """Return [record][Window][Metric] of records that are not empty."""
+    cells = np.frombuffer(b"".join(records), "<u8")
+    if not len(cells):
+        return []
     levels = cells >> LEVEL_SHIFT & LEVEL_MASK
     top = int(levels.max())
     if top > EXACT_LEVEL:
@@ -53,9 +62,7 @@ def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
         minlength=len(records) * (CLASSES + 1) * METRICS,
     )
     by_window = sums.astype(np.int64).reshape(len(records), CLASSES + 1, METRICS)[:, :CLASSES]
-    for wider in range(1, CLASSES):
-        by_window[:, wider] += by_window[:, wider - 1]
-    nested: list[list[list[int]]] = by_window.tolist()
+    nested: list[list[list[int]]] = by_window.cumsum(axis=1).tolist()
     return nested
 
 

@@ -32,24 +32,29 @@ MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
 MIN_WORDS: Final = 16  # two sentences; a campaign of 20 words is met as soon as one of 200
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
-MAX_REMEMBERED: Final = 50_000  # words: 8 MB; a language's common words are 20,000
+MAX_REMEMBERED: Final = 50_000  # words of each dictionary: 8 MB; a language's common words are 20,000
+
+HASH_BYTES: Final = 8
 
 _SHIFT: Final = np.uint64(29)
 
 
-class _WordHashes(dict[str, int]):
-    """Hashes of words under one seed, remembered: mail says the same words again and again."""
+class _WordHashes(dict[str, bytes]):
+    """Hashes of words under one seed, 8 octets each and none for short words, remembered: mail repeats its words."""
 
-    __slots__ = ("_seed",)
+    __slots__ = ("_least", "_seed")
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, least: int) -> None:
         super().__init__()
         self._seed = seed
+        self._least = least  # letters of a word that has a hash
 
-    def __missing__(self, word: str) -> int:
+    def __missing__(self, word: str) -> bytes:
         if len(self) >= MAX_REMEMBERED:
             self.clear()
-        found: int = xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"), self._seed)
+        found = b""
+        if len(word) >= self._least:
+            found = xxhash.xxh3_64_digest(word.encode("utf-8", "surrogatepass"), self._seed)
         self[word] = found
         return found
 
@@ -57,7 +62,7 @@ class _WordHashes(dict[str, int]):
 class Fingerprinter:
     """Computes fingerprints under one key."""
 
-    __slots__ = ("_add", "_hashes", "_multiply", "_weights")
+    __slots__ = ("_add", "_all", "_long", "_multiply", "_weights")
 
     def __init__(self, key: bytes) -> None:
         wanted = (2 * VALUES + WINDOW + 1) * 8
@@ -72,7 +77,8 @@ class Fingerprinter:
         self._weights: list[np.uint64] = [
             np.uint64(weight | odd) for weight in numbers[2 * VALUES : 2 * VALUES + WINDOW]
         ]
-        self._hashes = _WordHashes(int(numbers[-1]))
+        self._long = _WordHashes(int(numbers[-1]), LONG_WORD)
+        self._all = _WordHashes(int(numbers[-1]), 1)
 
     def values(self, words: list[str]) -> tuple[int, ...]:
         """Return 32 unsigned 64-bit minima, or nothing for fewer than `MIN_WORDS` words.
@@ -82,13 +88,16 @@ class Fingerprinter:
         """
         if len(words) < MIN_WORDS:
             return ()
-        taken = [word for word in words[:MAX_WORDS] if len(word) >= LONG_WORD]
-        if len(taken) < MIN_LONG_WORDS:
-            taken = words[:MAX_WORDS]
-        hashes = np.fromiter(map(self._hashes.__getitem__, taken), dtype=np.uint64, count=len(taken))
+        looked_at = words[:MAX_WORDS]
+        octets = b"".join(map(self._long.__getitem__, looked_at))
+        if len(octets) < MIN_LONG_WORDS * HASH_BYTES:
+            octets = b"".join(map(self._all.__getitem__, looked_at))
+        hashes = np.frombuffer(octets, ">u8").astype(np.uint64)
         count = len(hashes) - WINDOW + 1
         windows = hashes[:count] * self._weights[0]
         for place in range(1, WINDOW):
             windows += hashes[place : place + count] * self._weights[place]
         windows ^= windows >> _SHIFT  # carries high bits to low ones before the multiplications below
-        return tuple((self._multiply * windows + self._add).min(axis=1).tolist())
+        permuted = self._multiply * windows
+        permuted += self._add
+        return tuple(permuted.min(axis=1).tolist())

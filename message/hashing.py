@@ -13,6 +13,10 @@ from typing import Final, NamedTuple
 from oborona.message.fingerprint import Fingerprinter
 from oborona.types import Shingle
 
+# Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
+_new: Final = tuple.__new__
+_number: Final = int.from_bytes
+
 MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
 LAST_TYPE: Final = 75  # the highest number that is given or set aside
 
@@ -142,5 +146,4 @@ class Hasher:
         number, prepared = self._types[kind]
         state = prepared()
         state.update(octets)
-        # Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
-        return tuple.__new__(Shingle, (number, int.from_bytes(state.digest(), "big")))
+        return _new(Shingle, (number, _number(state.digest(), "big")))

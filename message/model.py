@@ -91,6 +91,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     mime_tree: str = ""  # e.g. multipart/mixed(text/plain,application/zip)
     depth: int = 0  # of the deepest part
     text: str = ""  # what a reader sees; lines kept
+    normal_text: str = ""  # `text`, normalised: what is hashed, and what rules search
     hidden_text: str = ""  # what HTML holds and does not show
     hidden_share: float = 0.0  # of all words in HTML, 0..1
     words: int = 0  # in `text`

@@ -21,6 +21,7 @@ TAIL_WORDS: Final = 80  # of a signature or footer; Yahoo! Groups and large comp
 MAX_LINES: Final = 5000  # looked at: a long text is not told by its footer
 
 _MAY_HOLD: Final = re.compile(r"^[ \t]{0,3}(?:\w{0,3}[>|]|-- ?$|-{2,}|[-_=~*#]{10})", re.MULTILINE)
+_MARKED: Final = re.compile(r"[ \t]*(?:[-_=~*#]|\w{0,3}[>|])")  # a line that any of those below can match
 _QUOTED: Final = re.compile(r"[ \t]{0,3}\w{0,3}[>|]")
 _SAYS: Final = re.compile(
     r".{0,200}\b(?:wrote|writes|said|schrieb|a écrit|escribió|ha scritto|pisze|napisał\w?|пишет|писал[аи]?|написал[аи]?)\W{0,3}$",
@@ -44,16 +45,33 @@ def own_words(text: str) -> str:
     if _MAY_HOLD.search(text) is None:
         return text
     own: list[str] = []
+    judged = None
     lines = text.split("\n", MAX_LINES)
+    tail = _tail(lines)
     for place, line in enumerate(lines):
+        if _MARKED.match(line) is None:
+            own.append(line)
+            continue
         if _OLD.match(line):
             break
         if _SIGNATURE.fullmatch(line) or _RULE.match(line):
-            if sum(len(rest.split()) for rest in lines[place:]) <= TAIL_WORDS:
+            if place >= tail:
                 break
         elif _QUOTED.match(line):
-            if own and _SAYS.fullmatch(own[-1]):
-                own.pop()
+            if own and own[-1] is not judged:  # once for all the lines quoted below it
+                judged = own[-1]
+                if _SAYS.fullmatch(judged):
+                    own.pop()
             continue
         own.append(line)
     return "\n".join(own) if any(line.strip() for line in own) else text
+
+
+def _tail(lines: list[str]) -> int:
+    """Return the first line from which on no more than `TAIL_WORDS` words are left."""
+    words = 0
+    for place in range(len(lines) - 1, -1, -1):
+        words += len(lines[place].split())
+        if words > TAIL_WORDS:
+            return place + 1
+    return 0

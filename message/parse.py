@@ -20,6 +20,7 @@ from oborona.message.findings import Findings
 from oborona.message.hypertext import Page
 from oborona.message.limits import DEFAULT, Limits
 from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
+from oborona.message.normalise import normalise
 from oborona.message.reading import Reading
 
 __all__ = ["Limits", "parse"]
@@ -81,6 +82,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
         mime_tree=_tree(root),
         depth=max(entity.depth for entity in entities),
         text=text,
+        normal_text=normalise(text),
         hidden_text=hidden,
         hidden_share=hidden_words / (hidden_words + sum(len(page.text.split()) for page in pages))
         if hidden_words

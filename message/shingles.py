@@ -10,6 +10,7 @@ Limits: `MAX_*` of each kind per message, so that one message cannot write thous
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -71,11 +72,10 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
         box = message.recipients[0]
         names = [normalise(box.name), normalise(box.address.partition("@")[0])]
         reader = templates.reader_words(message.recipients, names)
-    text = normalise(message.text)
-    words = templates.words(text, reader)
+    words = templates.words(message.normal_text, reader)
     stands_for: list[bytes] = []
     if message.words >= MIN_TEXT_WORDS:
-        found[hasher.shingle(Type.TEXT, text)] = None
+        found[hasher.shingle(Type.TEXT, message.normal_text)] = None
     template = " ".join(words)
     if len(words) >= MIN_TEMPLATE_WORDS:
         found[hasher.shingle(Type.TEMPLATE, template)] = None
@@ -165,6 +165,7 @@ def _contents(
                 found[hasher.octets(Type.PICTURE, attachment.sha256)] = None
 
 
+@lru_cache(maxsize=4096)
 def client_network(ip: str) -> str:
     """Return the /24 or /64 network of a client address in canonical text, empty when there is none."""
     try:

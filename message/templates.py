@@ -8,7 +8,7 @@ from typing import Final
 from oborona.message.model import Mailbox
 
 _PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?[\\]^_`{|}~"
-_VARIES: Final = "0"  # stands for any digit, and for @
+_VARIES: Final = ord("0")  # stands for any digit, for @, and for what makes a link
 _MARKED_VARYING: Final = bytes.maketrans(b"123456789@", b"0" * 10)
 _TO_SPACES: Final = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
 _NAME: Final = re.compile(r"[^\W\d_]{3,}")
@@ -24,14 +24,9 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
 
     """
     # Calls over the whole text where they can be, as this runs on every message.
-    octets = text.encode("utf-8", "surrogatepass").translate(_MARKED_VARYING)
-    tokens = octets.decode("utf-8", "surrogatepass").split()
-    if "://" in text or "www." in text:
-        tokens = [each for each in tokens if _VARIES not in each and "://" not in each and "www." not in each]
-    else:
-        tokens = [each for each in tokens if _VARIES not in each]
-    octets = " ".join(tokens).encode("utf-8", "surrogatepass").translate(_TO_SPACES)
-    found = octets.decode("utf-8", "surrogatepass").split()
+    octets = text.encode("utf-8", "surrogatepass").replace(b"://", b"0").replace(b"www.", b"0")
+    tokens = [token for token in octets.translate(_MARKED_VARYING).split() if _VARIES not in token]
+    found = b" ".join(tokens).translate(_TO_SPACES).decode("utf-8", "surrogatepass").split()
     return [word for word in found if word not in reader] if reader else found
 
 

@@ -57,7 +57,10 @@ def event(logger: logging.Logger, level: int, message: str, /, **fields: object)
         fields: by name; text and bytes may come from a peer. Own names (level, logger, pid, msg, time) give way.
     """
     if logger.isEnabledFor(level):
-        logger.log(level, "%s", message, extra={"fields": fields})
+        # Past Logger.log, which walks the stack for a file and line that no line of ours shows.
+        logger.handle(
+            logger.makeRecord(logger.name, level, "", 0, "%s", (message,), None, extra={"fields": fields})
+        )
 
 
 def plain(value: object) -> Scalar:
@@ -66,6 +69,8 @@ def plain(value: object) -> Scalar:
     Guaranteed of the text: made of the first `VALUE_CHARS` characters or bytes, the number left out stands behind;
     no lone surrogates. It may hold what does not print, which `logfmt` and `json_line` escape.
     """
+    if type(value) is str and len(value) <= VALUE_CHARS and value.isascii():  # most of them
+        return value
     match value:
         case None | bool():
             return value
@@ -187,6 +192,8 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _logfmt_value(value: Scalar) -> str:
+    if type(value) is int or type(value) is float:
+        return repr(value)
     if not isinstance(value, str):
         return json.dumps(value)
     if value and value.isprintable() and _BARE_NOT.isdisjoint(value):

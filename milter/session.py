@@ -22,7 +22,7 @@ from oborona.milter.gather import Gathered
 from oborona.milter.log import event
 from oborona.milter.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
 from oborona.policy.decide import unfinished
-from oborona.policy.headers import foreign, ours, reason
+from oborona.policy.headers import OUR_NAMES, foreign, ours, reason
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, glance, scan, settle
@@ -215,6 +215,8 @@ class Session:
         for raw_name, raw_value in message.headers:
             name = raw_name.decode("ascii", "replace")
             low = name.lower()
+            if not low.startswith(OUR_NAMES):
+                continue
             seen[low] = seen.get(low, 0) + 1
             if foreign(low, raw_value[:2000].decode("ascii", "replace"), self._bench.site.name):
                 forged.append(RemoveHeader(name, seen[low]))

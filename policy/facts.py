@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
@@ -213,6 +214,7 @@ def facts_of(
     reply_to = message.reply_to[0] if message.reply_to else _NOBODY
     sender = message.from_ or _NOBODY
     texts = Type.WORDS if known.has(Type.WORDS) else Type.TEMPLATE
+    copies = known.count(texts, Window.DAY, Metric.SEEN)
     return Facts(
         known=known,
         **_envelope(envelope, envelope.recipients[:1]),
@@ -234,7 +236,7 @@ def facts_of(
         date_age_hours=(now - message.date) / 3600 if message.date is not None else 0.0,
         mailer=(message.get("x-mailer") or message.get("user-agent") or "").lower()[:200],
         bulk=_to_many(message),
-        text=normalise(message.text[:TEXT_LIMIT]),
+        text=message.normal_text if len(message.text) <= TEXT_LIMIT else normalise(message.text[:TEXT_LIMIT]),
         text_words=message.words,
         text_hidden_share=message.hidden_share,
         html=any(part.content_type == "text/html" for part in message.parts),
@@ -249,14 +251,12 @@ def facts_of(
         findings=frozenset(finding.name for finding in findings),
         partial=partial,
         mass_hour=known.count(texts, Window.HOUR, Metric.SEEN),
-        mass_day=known.count(texts, Window.DAY, Metric.SEEN),
+        mass_day=copies,
         mass_fortnight=known.count(texts, Window.FORTNIGHT, Metric.SEEN),
         mass_spam=known.count(texts, Window.DAY, Metric.SPAM),
         mass_complaints=known.count(texts, Window.DAY, Metric.COMPLAINTS),
         # both are estimates, from different values of the fingerprint: there are no more addresses than copies
-        mass_ips=min(
-            known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), known.count(texts, Window.DAY, Metric.SEEN)
-        ),
+        mass_ips=min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
         mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
 
@@ -280,6 +280,7 @@ def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4096)
 def _local(text: str) -> bool:
     try:
         address = ip_address(text)

@@ -13,6 +13,8 @@ from oborona.types import Action, Verdict
 
 FAMILY: Final = "x-mras"
 FLAG: Final = "x-spam-flag"
+RESULTS: Final = "authentication-results"
+OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
 _COMMENT: Final = re.compile(r"\([^()]*\)")
@@ -36,7 +38,7 @@ def foreign(name: str, value: str, site: str) -> bool:
         return name == FAMILY or name[len(FAMILY)] == "-"
     if name == FLAG:
         return True
-    if name != "authentication-results":
+    if name != RESULTS:
         return False
     bare = value[:1000]
     while (shorter := _COMMENT.sub(" ", bare)) != bare:

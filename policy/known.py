@@ -40,8 +40,8 @@ class Known:
 
     def __init__(self, shingles: Sequence[Shingle] = (), totals: Totals = ()) -> None:  # type: ignore[assignment]
         self._rows: dict[int, Totals] = {}
-        for shingle, rows in zip(shingles, totals, strict=True):
-            self._rows.setdefault(shingle.type, []).append(rows)
+        for (kind, _), rows in zip(shingles, totals, strict=True):
+            self._rows.setdefault(kind, []).append(rows)
 
     def has(self, kind: int) -> bool:
         """Tell whether the message has a piece of this type."""
@@ -53,7 +53,7 @@ class Known:
         if rows is None:
             return 0
         if kind in FINGERPRINTS:
-            return sorted((row[window][metric] for row in rows), reverse=True)[(len(rows) - 1) // SHARED]
+            return sorted([row[window][metric] for row in rows], reverse=True)[(len(rows) - 1) // SHARED]
         return _worst(rows)[window][metric]
 
     def ham(self, kind: int, window: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -29,6 +30,8 @@ def check(context: Context) -> Finding | None:
         if helo == domain and not envelope.client.name.lower().endswith(domain):
             return Finding(SLUG, "the recipient's domain")
     literal = helo.strip("[]").removeprefix("ipv6:")
+    if not literal[-1:].isdigit() and ":" not in literal:  # a name, as nearly always
+        return None
     if _address(literal) not in (None, _address(envelope.client.ip)):
         return Finding(SLUG, quoted(helo, 60))
     return None
@@ -41,6 +44,7 @@ def _address(text: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def _local(text: str) -> bool:
     try:
         return ip_address(text).is_loopback

@@ -19,16 +19,17 @@ def check(context: Context) -> Finding | None:
     Source: RFC 5322 section 3.6 (Date and From once, the others at most once).
     """
     message = context.message
+    names = [header.name for header in message.headers]
     odd = []
     if message.from_ is None or not message.from_.domain:
-        odd.append("no From" if message.get("from") is None else "From without address")
-    if message.get("date") is None:
+        odd.append("no From" if "from" not in names else "From without address")
+    if "date" not in names:
         odd.append("no Date")
     elif message.date is None:
         odd.append("Date unreadable")
     elif message.date > context.now + AHEAD_S:
         odd.append("Date in the future")
-    if message.get("message-id") is None:
+    if "message-id" not in names:
         odd.append("no Message-ID")
-    odd.extend(f"{name} {times} times" for name in ONCE if (times := len(message.get_all(name))) > 1)
+    odd.extend(f"{name} {times} times" for name in ONCE if (times := names.count(name)) > 1)
     return Finding(SLUG, ", ".join(odd)) if odd else None
