@@ -32,7 +32,7 @@ MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
 MIN_WORDS: Final = 16  # two sentences; a campaign of 20 words is met as soon as one of 200
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
-MAX_REMEMBERED: Final = 50_000  # words of each dictionary: 8 MB; a language's common words are 20,000
+MAX_REMEMBERED: Final = 20_000  # words of each dictionary: 3 MB; as many as a language has in common use
 
 HASH_BYTES: Final = 8
 

@@ -236,7 +236,7 @@ def facts_of(
         date_age_hours=(now - message.date) / 3600 if message.date is not None else 0.0,
         mailer=(message.get("x-mailer") or message.get("user-agent") or "").lower()[:200],
         bulk=_to_many(message),
-        text=message.normal_text if len(message.text) <= TEXT_LIMIT else normalise(message.text[:TEXT_LIMIT]),
+        text=message.normal_text[:TEXT_LIMIT],
         text_words=message.words,
         text_hidden_share=message.hidden_share,
         html=any(part.content_type == "text/html" for part in message.parts),
