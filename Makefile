@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test check lint types fmt lock docs bench
 BIN := .venv/bin
+VAR ?= var
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -9,12 +10,19 @@ help:            ## this list
 setup:           ## set up what is missing to run (the others call it)
 	@./setup run
 
-# The socket is for Postfix's group where root starts us, else for everybody: this is a trial, docs/install.md is not.
-run: setup       ## start the daemon on its embedded stores; everything it keeps is in ./var
-	@mkdir -p var/run
+run: setup $(VAR)/oborona.toml  ## start the daemon on its embedded stores; settings, counters and journal are in ./var
+	@mkdir -p $(VAR)/run
+	@exec $(BIN)/oborona --config $(VAR)/oborona.toml serve
+
+# Made once; yours to edit.
+$(VAR)/oborona.toml:
+	@mkdir -p $(VAR)
 	@if [ "$$(id -u)" = 0 ] && getent group postfix >/dev/null; \
-	 then who=socket_group=postfix; else who=socket_mode=0666; fi; \
-	 exec $(BIN)/oborona --state var/state --set milter.listen=unix:$(CURDIR)/var/run/milter.sock --set milter.$$who serve
+	 then who='socket_group = "postfix"  # of all users, the mail server alone may ask'; \
+	 else who='socket_mode = "0666"  # it can't be given to Postfix's group from here: everybody may ask'; fi; \
+	 printf '%s\n' '# Settings of a trial, made by "make run"; etc/oborona.toml lists all there are.' \
+	    '[paths]' 'state = "state"' 'policy = "$(CURDIR)/etc/policy.d"' '' \
+	    '[milter]' 'listen = "unix:$(abspath $(VAR))/run/milter.sock"' "$$who" >$@
 
 demo:            ## a private Postfix + Oborona + Dovecot: real mail sent through, and what happened to it
 	@./setup test

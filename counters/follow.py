@@ -65,9 +65,14 @@ class Follower:
         self._open: dict[SpoolFile, int] = {}
         self._dead: set[SpoolFile] = set()
         self._refused: set[str] = set()
+        self._failing: dict[tuple[str, str], str] = {}  # owner and what fails → what was reported
 
     def owners(self) -> set[str]:
-        """Return whose files are there now."""
+        """Return whose files are there now.
+
+        Raises:
+            StoreError: the directory cannot be read.
+        """
         return set(self._files())
 
     def sweep(self) -> None:
@@ -90,41 +95,61 @@ class Follower:
     def collect(self, limit: int) -> Collected:
         """Return what whole records follow the positions, about `limit` bytes in all.
 
+        A spool that cannot be read is reported once and tried again each time; it stops no other.
+
         Raises:
-            StoreError: the directory or a file cannot be read.
+            StoreError: the directory cannot be read.
         """
-        try:
-            files = self._files()
-            found: list[Batch] = []
-            moved: dict[str, Position] = {}
-            finished: list[str] = []
-            more = False
-            share = max(limit // max(len(files), 1), LEAST_READ)
-            for owner, theirs in files.items():
-                if owner in self._refused:
-                    continue
-                walk = _Walk(self, owner, theirs, self._positions.get(owner, Position()), share)
-                found.extend(walk)
-                if walk.position != self._positions.get(owner):
-                    moved[owner] = walk.position
-                if walk.finished:
-                    finished.append(owner)
-                more = more or walk.more
-        except OSError as error:
-            raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
+        files = self._files()
+        found: list[Batch] = []
+        moved: dict[str, Position] = {}
+        finished: list[str] = []
+        more = False
+        share = max(limit // max(len(files), 1), LEAST_READ)
+        for owner, theirs in files.items():
+            if owner in self._refused:
+                continue
+            walk = _Walk(self, owner, theirs, self._positions.get(owner, Position()), share)
+            with self._failure_reported(owner, "read"):
+                for one in walk:  # what comes before a failure is sound, and so is the position behind it
+                    found.append(one)  # noqa: PERF402 - see above
+            if walk.position != self._positions.get(owner):
+                moved[owner] = walk.position
+            if walk.finished:
+                finished.append(owner)
+            more = more or walk.more
         return Collected(batches=found, positions=moved, finished=finished, more=more)
 
-    def settle(self, collected: Collected) -> None:
-        """Take the positions as kept on disk, and remove what is applied as a whole."""
+    def settle(self, collected: Collected) -> set[str]:
+        """Take the positions as kept on disk, and remove what is applied as a whole.
+
+        Returns:
+            The owners of whom nothing is left. Positions of others are needed on: a file that could not be removed,
+            which is reported once and tried again, would else be applied again.
+
+        Raises:
+            StoreError: the directory cannot be read.
+        """
         self._positions.update(collected.positions)
+        gone = set(collected.finished)
         for owner, theirs in self._files().items():
             reached = self._positions.get(owner, Position()).number
-            for file in theirs:
-                if file.number < reached or (file.number == reached and owner in collected.finished):
+            done = [one for one in theirs if one.number < reached]
+            if owner in gone:
+                done += [one for one in theirs if one.number == reached]
+            if not done:
+                continue
+            removed = False
+            with self._failure_reported(owner, "remove"):
+                for file in done:
                     (self._directory / file.name).unlink(missing_ok=True)
                     self._forget(file)
-        for owner in collected.finished:
+                removed = True
+            if not removed:
+                gone.discard(owner)
+        for owner in gone:
             self._positions.pop(owner, None)
+        return gone
 
     def close(self) -> None:
         """Close all files."""
@@ -133,12 +158,28 @@ class Follower:
 
     def _files(self) -> dict[str, list[SpoolFile]]:
         by_owner: dict[str, list[SpoolFile]] = {}
-        with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(self._directory)):  # noqa: PTH208 - twice as fast, twenty times a second
-                file = parse_name(name)
-                if file is not None:
-                    by_owner.setdefault(file.owner, []).append(file)
+        try:
+            names = sorted(os.listdir(self._directory))  # noqa: PTH208 - twice as fast, twenty times a second
+        except FileNotFoundError:
+            return by_owner
+        except OSError as error:
+            raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
+        for name in names:
+            file = parse_name(name)
+            if file is not None:
+                by_owner.setdefault(file.owner, []).append(file)
         return by_owner
+
+    @contextlib.contextmanager
+    def _failure_reported(self, owner: str, doing: str) -> Iterator[None]:
+        """Report, once for each kind of it, an error that concerns one owner's files alone, and go on."""
+        try:
+            yield
+        except OSError as error:
+            why = f"cannot {doing} the spool of {owner}: {error}; the others are counted"
+            if self._failing.get((owner, doing)) != why:
+                self._report(why)
+                self._failing[owner, doing] = why
 
     def read(self, file: SpoolFile, offset: int, size: int) -> bytes:
         return os.pread(self._descriptor(file), size, offset)

@@ -8,7 +8,8 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
 
 One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
 once per process, after the fork, and used from one thread. Read transactions last for one read: an old one would keep
-every page freed since from being used again, and the file would grow.
+every page freed since from being used again, and the file would grow. A file that is no whole LMDB file any more is set
+aside by the writer, never deleted; readers notice that another took its place.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import contextlib
 import errno
 import os
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -44,6 +46,11 @@ LEAST_ROOM: Final = 4 << 20  # with less on the disk a larger map would not help
 MODE: Final = 0o640
 SPOOLS: Final = "spool"  # folder of the spools, beside the data file
 DATA: Final = "data.mdb"
+LOCKS: Final = "lock.mdb"  # LMDB's own, of readers; goes where its data file goes
+
+
+class Damaged(StoreError):  # noqa: N818 - reads as what happened
+    """The data file is no whole LMDB file."""
 
 
 @contextlib.contextmanager
@@ -55,6 +62,8 @@ def as_store_error(directory: Path) -> Iterator[None]:
         raise StoreFull(f"the map of {directory} is full: {error}") from error
     except lmdb.ReadersFullError as error:
         raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
+    except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.PageNotFoundError) as error:
+        raise Damaged(f"the counter store in {directory} is damaged: {error}") from error
     except (lmdb.Error, OSError) as error:
         code = error.errno if isinstance(error, OSError) else getattr(error, "code", 0)
         if (
@@ -88,9 +97,36 @@ def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:
     (version,) = U32.unpack(stored)
     if version > VERSION:
         raise StoreVersion(
-            f"the counter store in {directory} has version {version}, this Oborona knows {VERSION}"
+            f"the counter store in {directory} has version {version}, this Oborona knows {VERSION}:"
+            " written by a newer Oborona"
         )
     return True
+
+
+def set_aside(directory: Path, now: float) -> Path:
+    """Rename the data file, and LMDB's lock file with it; return its new name. To be called by who holds the writer's lock.
+
+    Raises:
+        OSError: it can't be renamed.
+    """
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    for name in (LOCKS, DATA):  # the data last: until it has gone, the next start does this again
+        path = directory / name
+        if path.exists():
+            path.rename(directory / f"{name}.damaged-{stamp}")
+    return directory / f"{DATA}.damaged-{stamp}"
+
+
+def fill_up(environment: lmdb.Environment, directory: Path) -> None:
+    """Give a data file that was cut short its length back, in zeros: reading there is then an error, and not SIGBUS.
+
+    A sound file may also be short, by pages that were taken and never written; they stay unused. To be called by who
+    holds the writer's lock.
+    """
+    length = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+    path = directory / DATA
+    if path.stat().st_size < length:
+        os.truncate(path, length)
 
 
 def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
@@ -135,6 +171,7 @@ class Reader:
         self._environment = environment
         self._shared = environment is not None
         self._process = os.getpid()
+        self._file: os.stat_result | None = None  # that the environment of our own maps
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[lmdb.Transaction[bytes] | None]:
@@ -147,6 +184,8 @@ class Reader:
         if os.getpid() != self._process:
             raise StoreError(f"the counter store in {self.directory} was opened before a fork")
         with as_store_error(self.directory):
+            if self._environment is not None and not self._shared and not self._is_in_place():
+                self.close()
             environment = self._environment or self._open()
             if environment is None:
                 yield None
@@ -165,11 +204,19 @@ class Reader:
             self._environment.close()
         self._environment = None
 
+    def _is_in_place(self) -> bool:
+        """Whether the file that we read is still the store's, and was not set aside."""
+        try:
+            return self._file is not None and os.path.samestat(self._file, (self.directory / DATA).stat())
+        except FileNotFoundError:
+            return False
+
     def _open(self) -> lmdb.Environment | None:
         try:
-            if not (self.directory / DATA).stat().st_size:
-                return None
+            self._file = (self.directory / DATA).stat()
         except FileNotFoundError:
+            return None
+        if not self._file.st_size:
             return None
         environment = lmdb.open(
             os.fspath(self.directory),
@@ -181,12 +228,11 @@ class Reader:
             max_spare_txns=1,
         )
         try:
-            with environment.begin() as txn:
-                made = check_version(txn, self.directory)
-        except lmdb.MapResizedError:
-            environment.set_mapsize(0)
-            with environment.begin() as txn:
-                made = check_version(txn, self.directory)
+            try:
+                made = self._is_made(environment)
+            except lmdb.MapResizedError:
+                environment.set_mapsize(0)
+                made = self._is_made(environment)
         except BaseException:
             environment.close()
             raise
@@ -195,3 +241,7 @@ class Reader:
             return None
         self._environment = environment
         return environment
+
+    def _is_made(self, environment: lmdb.Environment) -> bool:
+        with environment.begin() as txn:
+            return check_version(txn, self.directory)

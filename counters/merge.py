@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from itertools import repeat
 
 import lmdb
-import msgspec
 
 from oborona.counters import record
 from oborona.counters.batch import Batch
@@ -24,16 +23,7 @@ from oborona.types import Amounts
 ONE_SEEN = Amounts(seen=1)
 
 
-class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merge did."""
-
-    keys: int  # records written
-    foreign: int  # entries left out: their time is more than half a year from now
-
-
-def apply(
-    txn: lmdb.Transaction[bytes], batches: Iterable[Batch], reference: int, *, believed: bool
-) -> Applied:
+def apply(txn: lmdb.Transaction[bytes], batches: Iterable[Batch], reference: int, *, believed: bool) -> int:
     """Merge batches into the records.
 
     Args:
@@ -41,6 +31,9 @@ def apply(
         batches: in the order of their spools.
         reference: the current ten-minute bucket.
         believed: whether counts out of the window at `reference` may be dropped.
+
+    Returns:
+        Entries left out: their time is more than half a year from `reference`.
     """
     deltas, pairs, foreign = _summed(batches, reference)
     keys = sorted(deltas)
@@ -66,7 +59,7 @@ def apply(
             txn.delete(key)
     with txn.cursor() as cursor:
         cursor.putmulti(items)
-    return Applied(keys=len(keys), foreign=foreign)
+    return foreign
 
 
 def _summed(

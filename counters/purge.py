@@ -35,8 +35,6 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     """What one step of a purge found."""
 
     scanned: int = 0
-    deleted: int = 0
-    tidied: int = 0
     round_done: bool = False  # the end was reached; `next` is the start again
     next: bytes = FIRST_RECORD
     changes: list[tuple[bytes, bytes]] = []  # key, new record; empty = delete
@@ -65,8 +63,6 @@ def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit
     changes += [(sound[at][0], record.tidy(sound[at][1], reference)) for at in np.flatnonzero(stale)]
     return Purged(
         scanned=len(walked),
-        deleted=int(gone.sum()),
-        tidied=int(stale.sum()),
         round_done=done,
         next=following,
         changes=changes,

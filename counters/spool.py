@@ -4,8 +4,9 @@
 
 Each file is locked (flock) by its process for as long as it may grow, so that the writer can tell a quiet spool from
 a dead one; it gets its name only once it is locked. A session never continues another's file: whatever a crash left
-at an end, nothing is appended behind it. What is written survives the death of the process; `fdatasync`, in a thread
-of its own so that no event loop waits for a disk, makes it survive power loss, a second later at most.
+at an end, nothing is appended behind it. What is written survives the death of the process; syncs of file and folder,
+in a thread of their own so that no event loop waits for a disk, make it survive power loss, a second later at most.
+A sync that failed is always told: by the next `sync_if_due`, or by `close`.
 
 On a full disk a half-written record is cut off again, and the same bytes are offered later.
 """
@@ -18,7 +19,9 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -113,7 +116,7 @@ class Spool:
                 written += os.write(self._descriptor, memoryview(data)[written:])
         except OSError as error:
             self._cut_back()
-            raise _store_error(error, f"cannot write {self._directory / self._file.name}") from error
+            raise _store_error(error, f"cannot write {self._path}") from error
         self._size += len(data)
         self._unsynced = True
 
@@ -127,29 +130,35 @@ class Spool:
             if not self._syncing.done():
                 return
             future, self._syncing = self._syncing, None
-            error = future.exception()
-            if error is not None:
+            try:
+                future.result()
+            except StoreError:
                 self._doubtful = True  # the kernel may have dropped pages it could not write
-                raise StoreError(f"cannot sync {self._directory / self._file.name}: {error}") from error
+                raise
         if self._unsynced and abs(now - self._synced_at) >= self._sync_s:
             self._unsynced = False
             self._synced_at = now
-            self._hand_to_syncer(os.dup(self._descriptor))
+            self._hand_to_syncer(partial(_sync, os.dup(self._descriptor), self._path))
 
     def close(self) -> None:
-        """Sync and let the writer have the rest; a second call does nothing."""
+        """Sync and let the writer have the rest; a second call does nothing.
+
+        Raises:
+            StoreError: this sync, or one that nobody was told of, failed.
+        """
+        if self._descriptor >= 0:
+            self._hand_to_syncer(partial(_sync, self._descriptor, self._path))
+            self._descriptor = -1
         if self._syncer is not None:
             self._syncer.shutdown()
             self._syncer = None
-        if self._descriptor >= 0:
-            try:
-                if self._unsynced:
-                    os.fdatasync(self._descriptor)
-            except OSError as error:
-                raise _store_error(error, f"cannot sync {self._directory / self._file.name}") from error
-            finally:
-                os.close(self._descriptor)
-                self._descriptor = -1
+        last, self._syncing = self._syncing, None
+        if last is not None:
+            last.result()
+
+    @property
+    def _path(self) -> Path:
+        return self._directory / self._file.name
 
     def _next_file(self) -> None:
         following = msgspec.structs.replace(self._file, number=self._file.number + 1)
@@ -160,14 +169,15 @@ class Spool:
         except OSError as error:
             raise _store_error(error, f"cannot make {path}") from error
         if self._descriptor >= 0:
-            self._hand_to_syncer(self._descriptor)
+            self._hand_to_syncer(partial(_sync, self._descriptor, self._path))
+        self._hand_to_syncer(partial(_sync_directory, self._directory))
         self._descriptor, self._file = descriptor, following
         self._size, self._doubtful, self._unsynced = 0, False, False
 
-    def _hand_to_syncer(self, descriptor: int) -> None:
+    def _hand_to_syncer(self, sync: Callable[[], None]) -> None:
         if self._syncer is None:
             self._syncer = ThreadPoolExecutor(1, thread_name_prefix="spool-sync")
-        self._syncing = self._syncer.submit(_sync, descriptor)
+        self._syncing = self._syncer.submit(_sync_behind, self._syncing, sync)
 
     def _cut_back(self) -> None:
         try:
@@ -187,7 +197,6 @@ def _make_locked(path: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             unnamed.rename(path)
-            _sync_directory(path.parent)
         except OSError as error:
             os.close(descriptor)
             unnamed.unlink(missing_ok=True)
@@ -199,19 +208,41 @@ def _make_locked(path: Path) -> int:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _sync(descriptor: int) -> None:
+def _sync_behind(before: Future[None] | None, sync: Callable[[], None]) -> None:
+    """Sync, then pass on what the one before met: it is done, on the same thread, and nobody asked it."""
+    sync()
+    if before is not None:
+        before.result()
+
+
+def _sync(descriptor: int, path: Path) -> None:
+    """Have the disk take a file, and close it.
+
+    Raises:
+        StoreError: it did not.
+    """
     try:
         os.fdatasync(descriptor)
+    except OSError as error:
+        raise _store_error(error, f"cannot sync {path}") from error
     finally:
         os.close(descriptor)
 
 
 def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    """Have the disk take the names of the files.
+
+    Raises:
+        StoreError: it did not.
+    """
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _store_error(error, f"cannot sync {directory}") from error
 
 
 def _store_error(error: OSError, what: str) -> StoreError:

@@ -87,6 +87,11 @@ class LmdbCounters:
         """Adds turned away since the start because the buffer was full and could not be flushed."""
         return self._dropped + self._buffer.dropped
 
+    @property
+    def stuck(self) -> bool:
+        """Whether the last try to write to the spool failed: adds wait in memory."""
+        return self._failed_at is not None
+
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
     ) -> list[list[list[int]]]:
@@ -118,11 +123,12 @@ class LmdbCounters:
     def flush(self, now: float) -> int:
         """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
 
-        A disk that is full is reported once; adds go on in memory, and it is tried again each second.
+        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
+        until when, `dropped` what was turned away meanwhile.
 
         Raises:
             StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written.
+            StoreError: the spool cannot be written, or a sync before this one failed.
         """
         self._last_now = now
         entries = self._buffer.entries
@@ -138,7 +144,7 @@ class LmdbCounters:
         """Flush, sync, and let go of store and spool.
 
         Raises:
-            StoreError: what was not flushed is lost; the text says why.
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
         """
         try:
             if self._buffer.entries:

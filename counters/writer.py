@@ -6,6 +6,7 @@
 
 Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A map that is full
 doubles; a disk that is full is an error that says so, the spools wait, and the same step succeeds when there is room.
+A data file that is found damaged when it is opened is set aside, never deleted, and a new one begun.
 A second writer is refused by a lock that names the first.
 """
 
@@ -37,10 +38,13 @@ from oborona.counters.lmdb_store import (
     U32,
     VERSION,
     VERSION_KEY,
+    Damaged,
     as_store_error,
     check_version,
+    fill_up,
     positions,
     put_position,
+    set_aside,
 )
 from oborona.counters.purge import Purged, purge_from
 from oborona.counters.window import bucket_of
@@ -99,7 +103,13 @@ class CounterWriter:
             self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = hold(self.directory / LOCK, program)
         try:
-            self._open(map_bytes)
+            try:
+                self._open(map_bytes)
+            except Damaged as damage:
+                with as_store_error(self.directory):
+                    aside = set_aside(self.directory, time.time())
+                self._open(map_bytes)
+                LOG.error("%s; set aside as %s, a new one is begun", damage, aside)  # noqa: TRY400 - the text says it
         except BaseException:
             self._lock.release()
             raise
@@ -107,11 +117,14 @@ class CounterWriter:
 
     def _open(self, map_bytes: int) -> None:
         self._map_bytes = map_bytes
+        self._panicked = False  # the environment is of no use until it is opened again
         with as_store_error(self.directory):
             self.environment = self._environment()
         try:
+            with as_store_error(self.directory):
+                fill_up(self.environment, self.directory)
             self._within(self._make)
-            with self.environment.begin() as txn:
+            with as_store_error(self.directory), self.environment.begin() as txn:
                 newest = txn.get(NEWEST_KEY)
                 self._clock = SteadyClock(I64.unpack(newest)[0] if newest else None)
                 kept = positions(txn)
@@ -119,7 +132,8 @@ class CounterWriter:
             self._follower = Follower(self.directory / SPOOLS, kept, self._report)
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
-            self.environment.reader_check()
+            with as_store_error(self.directory):
+                self.environment.reader_check()
         except BaseException:
             self.environment.close()
             raise
@@ -132,8 +146,10 @@ class CounterWriter:
 
         Raises:
             StoreFull: no room; nothing is lost, the next step tries again.
-            StoreError: a spool or the store cannot be used.
+            StoreError: the spools or the store cannot be used.
         """
+        if self._panicked:
+            self._reopen()
         collected = self._follower.collect(STEP_BYTES)
         self._behind = collected.more
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
@@ -142,8 +158,8 @@ class CounterWriter:
             foreign = self._within(lambda txn: self._apply(txn, collected, bucket_of(now)))
             if foreign:
                 self._report(f"{foreign} counts are left out: their time is over half a year from now")
-        self._orphans = set(collected.finished)  # their positions go with the next transaction
-        self._follower.settle(collected)
+        self._orphans = set()
+        self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
         return len(collected.batches)
 
     def purge(self, now: float, limit: int) -> Purged:
@@ -189,7 +205,8 @@ class CounterWriter:
                     self.purge(clock(), self._purge_share(time.monotonic() - purged))
                     purged = time.monotonic()
                 if time.monotonic() - checked >= READER_CHECK_S:
-                    self.environment.reader_check()
+                    with as_store_error(self.directory):
+                        self.environment.reader_check()
                     checked = time.monotonic()
                 if failed:
                     self._report(f"counting goes on in {self.directory}")
@@ -228,7 +245,7 @@ class CounterWriter:
         believed = self._clock.believes(bucket)
         foreign = 0
         if collected.batches:
-            foreign = merge.apply(txn, collected.batches, bucket, believed=believed).foreign
+            foreign = merge.apply(txn, collected.batches, bucket, believed=believed)
         for owner in self._orphans:
             txn.delete(POSITION_KEY + owner.encode())
         for owner, position in collected.positions.items():
@@ -259,9 +276,16 @@ class CounterWriter:
                 except lmdb.MapFullError:
                     self._grow()
                 except lmdb.PanicError:  # a meta page could not be written: only opening it again helps
-                    self.environment.close()
-                    self.environment = self._environment()
+                    self._panicked = True
+                    self._reopen()
                     raise
+
+    def _reopen(self) -> None:
+        """Open the environment again after a panic; if that fails, the next step tries it again."""
+        with as_store_error(self.directory):
+            self.environment.close()
+            self.environment = self._environment()
+        self._panicked = False
 
     def _environment(self) -> lmdb.Environment:
         return lmdb.open(

@@ -32,7 +32,7 @@ _PROGRAMS: Final = (
 _INVISIBLE: Final = dict.fromkeys(
     [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0xAD]
 )
-MAX_EXTENSION: Final = 10  # characters; longer ones are no extension
+MAX_EXTENSION: Final = 20  # characters: settingcontent-ms, application; longer ones are no extension
 
 
 def attachment(
@@ -67,7 +67,8 @@ def attachment(
 def extension(name: str) -> str:
     """Return what follows the last dot of a file name, lower case, as Windows reads it (final dots and spaces dropped)."""
     stem, dot, found = name.rstrip(". ").rpartition(".")
-    return found.lower() if dot and stem and len(found) <= MAX_EXTENSION and found.isalnum() else ""
+    known = dot and stem and len(found) <= MAX_EXTENSION and found.replace("-", "").isalnum()
+    return found.lower() if known else ""
 
 
 def is_picture(octets: bytes) -> bool:

@@ -20,6 +20,7 @@ Colour = tuple[int, int, int]
 
 MAX_STYLE: Final = 2000  # characters of one block
 MAX_SHEET: Final = 64 << 10  # characters of one style sheet
+MAX_SELECTORS: Final = 1000  # characters before a block
 MAX_RULES: Final = 200  # of one page, applied
 TINY_PX: Final = 2.0  # a font below this cannot be read
 FAR_PX: Final = 500.0  # to the left or above by more than this is off the page
@@ -27,8 +28,9 @@ FAR_PX: Final = 500.0  # to the left or above by more than this is off the page
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 _LENGTH: Final = re.compile(r"(-?(?:\d{1,6}(?:\.\d{0,6})?|\.\d{1,6}))\s*(px|pt|em|rem|%|)")
-_AT_BLOCK: Final = re.compile(r"@[^{};]{0,500}(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}?)")
-_RULE: Final = re.compile(r"([^{}]{1,1000})\{([^{}]*)\}")
+# What is no rule is matched too, without its last group: a search that failed would begin again at each character.
+_AT_BLOCK: Final = re.compile(r"@[^{};]*+(;|\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}?)?+")
+_RULE: Final = re.compile(r"([^{}]++)(?:\{([^{}]*+)\})?+")
 _SELECTOR: Final = re.compile(
     r"[a-zA-Z][a-zA-Z0-9]*|(?:[a-zA-Z][a-zA-Z0-9]*)?[.#]-?[_a-zA-Z][\w-]*", re.ASCII
 )
@@ -176,13 +178,17 @@ def rules(sheet: str) -> list[tuple[str, Style]]:
     """Return (selector, style) of a style sheet's simple rules that say anything about being seen."""
     sheet = _COMMENT.sub("", sheet[:MAX_SHEET]).replace("<!--", "").replace("-->", "")
     found = []
-    for match in _RULE.finditer(_AT_BLOCK.sub("", sheet)):
-        says = style(match[2])
+    for match in _RULE.finditer(_AT_BLOCK.sub(_without_block, sheet) if "@" in sheet else sheet):
+        says = style(match[2]) if match[2] else PLAIN
         if says == PLAIN:
             continue
-        for selector in match[1].split(","):
+        for selector in match[1][-MAX_SELECTORS:].split(","):
             if _SELECTOR.fullmatch(selector.strip()):
                 found.append((selector.strip(), says))
                 if len(found) >= MAX_RULES:
                     return found
     return found
+
+
+def _without_block(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else ""

@@ -48,16 +48,23 @@ NAMES: Final = {
 EVIDENCE_LENGTH: Final = (
     80  # characters of a finding's evidence: enough to recognise, too little to flood a log
 )
-_QUOTED: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 class Findings:
-    """Gathers findings while a message is parsed: the first of each name stays."""
+    """Gathers findings while a message is parsed: the first of each name stays. Also counts what the whole message has cost,
+    as it goes wherever work is done: many small pieces must not cost what one large piece may not.
+    """
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_spent")
 
     def __init__(self) -> None:
         self._found: dict[str, Finding] = {}
+        self._spent: dict[str, int] = {}
+
+    def afford(self, work: str, amount: int, limit: int) -> bool:
+        """Count `amount` of a kind of work; return whether the message stays within `limit` of it."""
+        spent = self._spent[work] = self._spent.get(work, 0) + amount
+        return spent <= limit
 
     def add(self, name: str, evidence: str | bytes = "") -> None:
         """Note `name` with its evidence, quoted and cut; a second one of the same name is dropped.
@@ -72,11 +79,15 @@ class Findings:
             raise KeyError(name)
         if isinstance(evidence, bytes):
             evidence = evidence[:EVIDENCE_LENGTH].decode("ascii", "backslashreplace")
-        self._found[name] = Finding(name, evidence.translate(_QUOTED)[:EVIDENCE_LENGTH])
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._found
+        self._found[name] = Finding(name, _quoted(evidence[:EVIDENCE_LENGTH])[:EVIDENCE_LENGTH])
 
     def all(self) -> tuple[Finding, ...]:
         """Return them in the order they were found."""
         return tuple(self._found.values())
+
+
+def _quoted(text: str) -> str:
+    """Return `text` with all that is not printable as escapes: line ends, C1 controls, direction marks, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

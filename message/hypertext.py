@@ -25,6 +25,7 @@ from oborona.message.model import Place
 HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
 HIDDEN_SHARE: Final = 0.15
 SPLIT_WORDS: Final = 3  # words cut by hidden text have no honest reason; one or two may be a broken template
+MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
 
 _BLOCK: Final = re.compile(
@@ -74,18 +75,21 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> 
     Args:
         source: decoded and cut to the limit.
         links: how many are read, at most.
-        findings: gets html-too-complex, hidden-text, links-too-many.
+        findings: gets html-too-complex, html-too-long, hidden-text, links-too-many.
         flat: read it by patterns alone, as a page too complex to parse.
 
     """
-    reason = "many pages" if flat else exhausting(source)
+    reason = "many pages" if flat else exhausting(source, findings)
     if reason:
         findings.add("html-too-complex", reason)
+        if not findings.afford("flat", len(source), MAX_FLAT):
+            findings.add("html-too-long", "of all parts")
+            return Page()
         return _read_flat(source, links, findings)
     prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
     tree = LexborHTMLParser(prepared)
     targets, base = _targets(tree, links, findings)
-    visibility.mark(tree)
+    visibility.mark(tree, findings)
     body = tree.body or tree.root
     if body is None:
         return Page(targets=targets, base=base)

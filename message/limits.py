@@ -6,7 +6,7 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The parser's limits; the defaults hold the worst message known to two seconds of CPU, and ordinary ones to a millisecond."""
+    """The parser's limits. What a whole message may cost in a kind of work is a constant beside that work (`Findings.afford`)."""
 
     message_octets: int = 32 << 20  # mail servers stop at 10 to 50 MB; hashing attachments costs 1 ms per MB
     header_octets: int = (
@@ -20,9 +20,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     )  # decoded text of one part that is read: 40,000 words; what matters stands before
     text_characters: int = 256 << 10  # of all parts together
     html_octets: int = 256 << 10  # of one part; Gmail shows 102 kB
-    html_pages: int = (
-        20  # parts of HTML that are parsed; each may cost 0.1 s when hostile, so the rest is read flat
-    )
+    html_pages: int = 20  # parts of HTML that are parsed; the rest is read flat
+    html_parsed_octets: int = 512 << 10  # of all parts together, decoded; the rest is read flat
     read_octets: int = 2 << 20  # text and HTML of all parts together, as sent
     attachment_octets: int = 32 << 20  # of one attachment, hashed
     links: int = 200  # large newsletters have 150

@@ -19,14 +19,19 @@ _PLAIN: Final = re.compile(
     r"\s*(?:([^\s\"<>()\[\],:;@\\][^\"<>()\[\],:;@\\]*?)?\s*<\s*([^\s\"<>(),:;@]+)@([\w.-]+)\s*>)\s*$"
 )
 _BARE: Final = re.compile(r"\s*([^\s\"<>(),:;@]+)@([\w.-]+)\s*$")
-_TOKEN: Final = re.compile(
-    r"\"((?:[^\"\\]|\\.)*)(?:\"|$)"  # 1 quoted string
-    r"|<([^<>]*)(?:>|$)"  # 2 angle address
-    r"|([,;])"  # 3 separator
-    r"|\(((?:[^()\\]|\\.)*)(?:\)|$)"  # 4 comment, innermost
-    r"|([^\",;<(]+|.)",  # 5 other
-    re.DOTALL,
+_TOKEN: Final = (
+    re.compile(  # possessive, and nothing fails at the end of the text: no octet is looked at again and again
+        r"\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?$)"  # 1 quoted string
+        r"|<([^<>]*)(?:>|$)"  # 2 angle address
+        r"|([,;])"  # 3 separator
+        r"|\(((?:[^()\\]++|\\.){0,50}+)(?:\)|\\?$)"  # 4 comment, innermost; with 25 escapes, or it is text
+        r"|([^\",;<(]+|.)",  # 5 other
+        re.DOTALL,
+    )
 )
+MAX_CHARACTERS: Final = (
+    128 << 10
+)  # of all address fields of a message, white space folded: 200 mailboxes take 20 kB
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _GROUP: Final = re.compile(r"^[^@:\[]*:")
 
@@ -37,9 +42,13 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
     Args:
         value: unfolded, encoded words *not* decoded.
         limit: mailboxes; the rest of the value is not looked at.
-        findings: gets address-broken, and what decoding the names finds.
+        findings: gets address-broken, header-too-long, and what decoding the names finds.
 
     """
+    value = " ".join(value.split())
+    if not findings.afford("addresses", len(value), MAX_CHARACTERS):
+        findings.add("header-too-long", "addresses")
+        return ()
     simple = _PLAIN.match(value)
     if simple:
         return (_mailbox(simple[1] or "", f"{simple[2]}@{simple[3]}", findings),)

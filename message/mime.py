@@ -2,7 +2,8 @@
 
 One pass per level, on offsets into one buffer: a multipart is cut at the lines that are its boundary (RFC 2046 s5.1.1), each
 piece is an entity of its own, a message/rfc822 holds one more. An explicit stack, no recursion; the outer boundary is cut
-first, so it always ends the inner parts. Work is at most `Limits.depth` searches over the message.
+first, so it always ends the inner parts. Work is at most `Limits.depth` searches over the message for lines that begin like a
+boundary, and `MAX_CANDIDATES` of those.
 
 As the standard library reads it (and most clients): a boundary line may end in white space; what stands before the first
 boundary and after the last is not shown; a missing closing boundary ends at the end. Otherwise than there: a multipart whose
@@ -22,6 +23,9 @@ from oborona.message.limits import Limits
 from oborona.message.model import Header
 
 MAX_BOUNDARY: Final = 70  # RFC 2046 s5.1.1; longer ones work, and are a finding
+MAX_CANDIDATES: Final = (
+    50_000  # lines of a message that begin like a boundary in their multipart; real ones: its parts
+)
 _TEXT_PLAIN: Final = "text/plain"  # RFC 2045 s5.2
 
 
@@ -159,17 +163,22 @@ def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list
     spans: list[tuple[int, int]] = []
     position = entity.start
     opened = -1  # where the current piece began
+    at_start = data.startswith(needle, position, entity.end)
+    line_start = b"\n" + needle
     while True:
-        found = data.find(needle, position, entity.end)
-        if found < 0:
+        found = position if at_start else data.find(line_start, position, entity.end) + 1
+        if not (found or at_start):
+            break
+        at_start = False
+        if not findings.afford("boundaries", 1, MAX_CANDIDATES):
+            findings.add("mime-too-many-parts", "lines like a boundary")
             break
         position = found + len(needle)
-        if found > entity.start and data[found - 1] != 0x0A:
-            continue
         line_end = data.find(b"\n", position, entity.end)
         if line_end < 0:
             line_end = entity.end
         rest = data[position:line_end].strip()
+        position = line_end
         if rest and rest != b"--":
             continue
         if opened >= 0:
@@ -178,7 +187,7 @@ def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list
                 return spans
         if rest:
             return spans
-        opened = position = min(line_end + 1, entity.end)
+        opened = min(line_end + 1, entity.end)
     if opened < 0:
         findings.add("mime-boundary-missing", entity.content_type)
         return []

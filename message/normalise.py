@@ -7,7 +7,7 @@
 stands beside it, so Russian stays Russian to a hash ("\u043f\u0440\u0438\u0432\u0435\u0442" is "\u043fp\u0438bet" everywhere) and a Latin o inside it changes nothing.
 Look-alikes inside ASCII (1 and l, 0 and o, rn and m) are left alone: they would cost numbers and words their meaning.
 
-The table is data of our own (confusables.tsv, written by generate_confusables.py; 1,300 lines, 1 ms to load), because the package it
+The table is data of our own (confusables.tsv, written by tests/message/generate_confusables.py; 1,300 lines, 1 ms to load), because the package it
 comes from takes 30 ms to load, keeps groups rather than a direction, and knows nothing of case.
 
 Limits: Unicode 15.1; characters of other scripts without a Latin look-alike stay; right-to-left text stays in its logical order.

@@ -5,7 +5,7 @@
 
 Whatever is broken, odd or beyond a limit is a finding (findings.NAMES) and the rest is read on.
 
-Limits: `Limits`, each named with its reason. CPU grows linearly with size; archives are not opened, pictures not looked into.
+Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large honest one costs; archives are not opened, pictures not looked into.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 What a reader sees decides what is text. Of a multipart/alternative that is one version: the HTML if it has any word, as
 clients prefer it; a plain part of harmless words beside it is bait, and a finding when it has little in common. A text sent as an attachment
-is one, unless nothing else is there to read. Forwarded messages are read like the rest.
+is one, unless nothing else is there to read. Forwarded messages are read like the rest. Whatever has a file name is an attachment
+too, also the message itself.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ class Reading:
     def _entity(self, entity: Entity) -> list[Text]:
         if entity.leaf:
             return self._leaf(entity)
+        if not entity.content_type.startswith("multipart/") and (
+            entity.name or entity.disposition == "attachment"
+        ):
+            self._attach(entity)  # a message under a file's name
         if entity.content_type == "multipart/alternative":
             return self._alternative([self._entity(child) for child in entity.children])
         return [text for child in entity.children for text in self._entity(child)]
@@ -90,11 +95,11 @@ class Reading:
         else:
             self._attach(entity)
             return []
-        if entity.disposition == "attachment" and entity.depth:
+        if entity.disposition == "attachment":
             self._attach(entity)
             self._set_aside.append(text)
             return []
-        if entity.name and entity.depth:
+        if entity.name:
             self._attach(entity)
         return [text]
 
@@ -135,14 +140,19 @@ class Reading:
             charset = declared[1].decode("ascii").lower() if declared else charset
         source = rfc2047.decode_octets(octets, charset, self._findings).lstrip("\ufeff")
         self._pages += 1
-        flat = self._pages > self._limits.html_pages
+        flat = self._pages > self._limits.html_pages or not self._findings.afford(
+            "html", len(octets), self._limits.html_parsed_octets
+        )
         page = hypertext.read(source, self._links_left, self._findings, flat=flat)
         self._links_left = max(0, self._links_left - len(page.targets))
         return Text(page.text, page)
 
     def _attach(self, entity: Entity) -> None:
         growth = _ENCODED_GROWTH.get(entity.encoding, 1)
-        sent = min(entity.end, entity.start + self._limits.attachment_octets * growth)
+        limit = self._limits.attachment_octets
+        if not entity.leaf and not self._findings.afford("forwarded", entity.end - entity.start, limit):
+            limit = 0  # messages within messages: hashed at each level, they would cost the depth times their size
+        sent = min(entity.end, entity.start + limit * growth)
         octets = transfer.decode(self._data[entity.start : sent], entity.encoding, self._findings)
         self.attachments.append(
             attachments.attachment(

@@ -4,7 +4,8 @@
 words of one charset are joined as octets before they are decoded, as many senders split a character in two.
 Words stand anywhere, also inside quotes and words, where RFC 2047 forbids them: every mail client shows them decoded.
 
-Limits: a word in an unknown charset or with broken code stays as it was written, and is a finding.
+Limits: a word in an unknown charset or with broken code stays as it was written, and is a finding; so do all words beyond
+`MAX_ENCODED` characters of a message.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from oborona.message.findings import Findings
 _WORD: Final = re.compile(
     r"=\?([^?\s*]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]*)\?="
 )  # *lang: RFC 2231 s5
+MAX_ENCODED: Final = (
+    512 << 10
+)  # characters of all fields and parameters of a message that hold encoded words: 60 ms
 _Q_CODE: Final = re.compile(rb"=([0-9A-Fa-f]{2})")
 _ALIASES: Final = {  # what senders write, and what they mean
     "ansi_x3.4-1968": "ascii",
@@ -124,6 +128,9 @@ def decode_words(value: str, findings: Findings) -> str:
     Source: RFC 2047 s2, s4, s6.2.
     """
     if "=?" not in value:
+        return value
+    if not findings.afford("encoded words", len(value), MAX_ENCODED):
+        findings.add("header-too-long", "encoded words")
         return value
     pieces: list[str] = []
     pending: list[bytes] = []  # octets of adjacent words in one charset

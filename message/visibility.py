@@ -17,8 +17,11 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from oborona.message.css import PLAIN, Colour, Style, attribute_colour, rules, style
+from oborona.message.findings import Findings
 
 MAX_STYLED: Final = 5000  # elements; large newsletters have 2,000
+MAX_SHEETS: Final = 128 << 10  # characters of all style sheets of a message; large newsletters have 40 kB
+MAX_SELECTED: Final = 30_000  # elements that the rules of a message select, each counted with each rule
 NEAR: Final = 10  # of 255 in each channel: closer colours cannot be told apart
 _WHITE: Final = (255, 255, 255)
 _BLACK: Final = (0, 0, 0)
@@ -30,16 +33,21 @@ DROP, HIDE, TINY, READABLE, SAME, DIFFERENT, END = "\0d", "\0h", "\0t", "\0r", "
 """Marks: text that nobody reads; hidden; font too small, readable again; colour like its background, visible again; end."""
 
 
-def mark(tree: LexborHTMLParser) -> None:
-    """Put marks around all elements of `tree` that change whether text is seen."""
+def mark(tree: LexborHTMLParser, findings: Findings) -> None:
+    """Put marks around all elements of `tree` that change whether text is seen; `findings` counts the work."""
     styles: dict[int, Style] = {}
     nodes: dict[int, LexborNode] = {}
     for sheet in tree.css("style")[:20]:
-        for selector, says in rules(sheet.text()):
+        source = sheet.text()
+        if not findings.afford("sheets", len(source), MAX_SHEETS):
+            break
+        for selector, says in rules(source):
             try:
                 selected = tree.css(selector)
             except (SelectolaxError, ValueError):
                 continue
+            if not findings.afford("selected", len(selected), MAX_SELECTED):
+                break
             for node in selected[:MAX_STYLED]:
                 nodes[node.mem_id] = node
                 styles[node.mem_id] = says.over(styles.get(node.mem_id, PLAIN))
@@ -51,11 +59,12 @@ def mark(tree: LexborHTMLParser) -> None:
         if says != PLAIN:
             nodes[identity] = node
             styles[identity] = says
+    any_tiny = any(says.tiny for says in styles.values())
     for identity, says in styles.items():
         node = nodes[identity]
         if says.hides:
             _surround(node, HIDE)
-        elif says.tiny is not None and any(other.tiny for other in styles.values()):
+        elif any_tiny and says.tiny is not None:
             _surround(node, TINY if says.tiny else READABLE)
     if _alike_somewhere(styles):
         _mark_colours(tree, styles, nodes)

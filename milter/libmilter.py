@@ -7,7 +7,9 @@ A door is touched in the loop only.
 libmilter opens its listening socket itself.  It is made to open a placeholder, over which the workers' shared socket is laid with
 dup2(2): so both transports take the same socket, and three faults of the library are gone with its own.  Run by an ordinary user it
 unlinks the shared file when one worker stops; it blocks in accept() when another worker was faster; and smfi_stop cuts
-sessions in flight.  To stop accepting, the placeholder is laid back.
+sessions in flight.  To stop accepting, the placeholder is laid back;
+when the server drains, a signal to libmilter's thread ends its poll(2), in which the kernel would keep the shared socket open, and
+so let new connections wait, for up to 5 s.
 
 Known limits: one server a process.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
 connections are looked for every 10 minutes, and after a pause for too many sessions accepting begins again within 5 s.  A body is never cut short; one whose last piece
@@ -41,6 +43,7 @@ from oborona.milter.reply import Answer
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
 NAME: Final = "oborona"  # libmilter keeps a pointer to it, so it must live as long as the process
+_WAKE: Final = signal.SIGURG  # nobody else sends it: its default is to be ignored
 
 log = logging.getLogger("oborona.milter")
 
@@ -99,7 +102,9 @@ class LibmilterServer:
         self._listening = _placeholder(sock.family)
         self._quiet = os.dup(self._listening)
         self._hear(True)
-        threading.Thread(target=self._main, name="libmilter", daemon=True).start()
+        self.loop.add_signal_handler(_WAKE, lambda: None)  # one that is ignored would not end a poll
+        self._thread = threading.Thread(target=self._main, name="libmilter", daemon=True)
+        self._thread.start()
 
     async def drain(self, grace_s: float) -> None:
         """Accept no more and wait for sessions; what is left is cut when the process ends.
@@ -112,6 +117,8 @@ class LibmilterServer:
         with self._lock:
             self._draining = True
             self._hear(False)
+        if self._thread.ident is not None and self._thread.is_alive():
+            signal.pthread_kill(self._thread.ident, _WAKE)
         until = self.loop.time() + grace_s
         while True:
             await asyncio.sleep(DRAIN_LOOK_S)

@@ -26,7 +26,7 @@ MAX_TEXT_LINE: Final = (
 )
 
 _ENHANCED = re.compile(r"([245])\.(\d{1,3})\.(\d{1,3})")
-_FIELD_NAME = re.compile(r"[!-9;-~]+")  # RFC 5322 section 2.2: printable ASCII but colon
+FIELD_NAME: Final = re.compile(r"[!-9;-~]+")  # RFC 5322 section 2.2: printable ASCII but colon
 _FIELD_VALUE = re.compile(r"[\t -~]*(?:\n[\t ][\t -~]*)*")  # every further line is a folded one
 _TEXT_LINE = re.compile(r"[ -$&-~]*")  # printable ASCII; % is libmilter's format sign
 
@@ -48,7 +48,7 @@ class AddHeader(msgspec.Struct, frozen=True):
     value: str
 
     def __post_init__(self) -> None:
-        if not _FIELD_NAME.fullmatch(self.name):
+        if not FIELD_NAME.fullmatch(self.name):
             raise ValueError(f"not a header name: {self.name!r}")
         if not _FIELD_VALUE.fullmatch(self.value):
             raise ValueError(f"not a folded ASCII header value: {self.value!r}")
@@ -61,7 +61,7 @@ class RemoveHeader(msgspec.Struct, frozen=True):
     index: int
 
     def __post_init__(self) -> None:
-        if not _FIELD_NAME.fullmatch(self.name):
+        if not FIELD_NAME.fullmatch(self.name):
             raise ValueError(f"not a header name: {self.name!r}")
         if self.index < 1:
             raise ValueError(f"headers are counted from 1, not {self.index}")

@@ -1,6 +1,6 @@
 """The processes of the service, put together: what `oborona serve`, `worker`, `writer` and `keeper` run.
 
-    settings and policy are read and checked → state folder and secret → socket → one supervisor over the jobs
+    settings and policy are read and checked → state folder and secret → locks → counters → socket → one supervisor
 
 Everything that can be wrong is found here, before the first process is started, and said in one line.
 """
@@ -22,8 +22,9 @@ from typing import Final
 
 from oborona import lock, secret
 from oborona.config import Loaded
+from oborona.counters.store import open_reader
 from oborona.counters.writer import CounterWriter
-from oborona.errors import StoreError
+from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
 from oborona.milter.libmilter import LibmilterServer
@@ -71,20 +72,24 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
     """
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
     load_policy(Path(loaded.settings.paths.policy), SCHEMA)
-    prepare_state(Path(loaded.settings.paths.state))
-    with ExitStack() as stack:
+    state = Path(loaded.settings.paths.state)
+    prepare_state(state)
+    with ExitStack() as locks, ExitStack() as listening:
+        if Role.WORKER in roles:
+            locks.enter_context(lock.hold(state / "workers.lock", "oborona workers"))
+        if Role.KEEPER in roles:
+            locks.enter_context(lock.hold(state / "keeper.lock", "oborona keeper"))
+        check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
         if Role.WRITER in roles:
             jobs.append(Job(name="writer", run=partial(write, loaded), stops_last=True))
         if Role.WORKER in roles:
-            stack.enter_context(
-                lock.hold(Path(loaded.settings.paths.state) / "workers.lock", "oborona workers")
-            )
-            jobs += _workers(loaded, stack)
+            jobs += _workers(loaded, listening)
         if Role.KEEPER in roles:
             jobs.append(Job(name="keeper", run=partial(_keep, loaded)))
         grace_s = loaded.settings.milter.drain_s + 5.0
-        return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, log=log).run()
+        # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
+        return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()
 
 
 def prepare_state(state: Path) -> None:
@@ -101,13 +106,30 @@ def prepare_state(state: Path) -> None:
     schema.prepare(state / JOURNAL)
 
 
-def _workers(loaded: Loaded, stack: ExitStack) -> list[Job]:
+def check_counters(loaded: Loaded, *, writes: bool) -> None:
+    """Refuse counters that a newer Oborona wrote; if we are to write them, make them ready.
+
+    Other trouble, such as a full disk, stops no mail: the processes that meet it say so, and try again.
+
+    Raises:
+        StoreVersion: they are newer.
+        StoreBusy: another process writes them.
+    """
+    try:
+        (_writer(loaded) if writes else open_reader(Path(loaded.settings.paths.state) / COUNTERS)).close()
+    except (StoreVersion, StoreBusy):
+        raise
+    except StoreError:
+        return
+
+
+def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
     """Open the socket and return the jobs that share it."""
     asked = loaded.settings.milter
     listener = sockets.listen(
         asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
     )
-    stack.callback(sockets.close_and_unlink, listener)
+    listening.callback(sockets.close_and_unlink, listener)
     count = asked.workers or len(os.sched_getaffinity(0))
     return [
         Job(name=f"worker-{number}", run=partial(_work, loaded, number, listener), sockets=(listener,))
@@ -139,6 +161,7 @@ def _work(loaded: Loaded, number: int, listener: socket.socket, ready: Callable[
         state=Path(loaded.settings.paths.state),
         policy=Path(loaded.settings.paths.policy),
         start=start,
+        listener=listener,
     ).run(ready)
 
 
@@ -153,13 +176,16 @@ def write(loaded: Loaded, ready: Callable[[], None]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
-    writer = CounterWriter(
-        Path(loaded.settings.paths.state) / COUNTERS, map_bytes=loaded.settings.counters.map_mib * MIB
-    )
-    with closing(writer):
+    with closing(_writer(loaded)) as writer:
         ready()
         writer.run(stop)
     return os.EX_OK
+
+
+def _writer(loaded: Loaded) -> CounterWriter:
+    return CounterWriter(
+        Path(loaded.settings.paths.state) / COUNTERS, map_bytes=loaded.settings.counters.map_mib * MIB
+    )
 
 
 def _keep(loaded: Loaded, ready: Callable[[], None]) -> int:

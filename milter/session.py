@@ -18,11 +18,11 @@ import msgspec
 
 from oborona.config import Milter
 from oborona.message.shingles import envelope_shingles
-from oborona.milter.gather import Gathered
+from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.log import event
-from oborona.milter.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.milter.reply import ACCEPT, CONTINUE, FIELD_NAME, AddHeader, Answer, RemoveHeader, Reply, refuse
 from oborona.policy.decide import unfinished
-from oborona.policy.headers import OUR_NAMES, foreign, ours, reason
+from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, glance, scan, settle
@@ -39,6 +39,7 @@ _PLACES: Final = {
     Stage.SENDER: (550, "Sender"),
     Stage.RECIPIENT: (550, "Recipient"),
 }
+TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
 _UNJOURNALED_FACTS: Final = frozenset({"known", "text"})  # the text is the mailbox's to keep, not ours
 
 
@@ -115,18 +116,22 @@ class Session:
         bench, now = self._bench, self._bench.clock()
         ident = bench.numbers.next(now)
         envelope, policy = self._envelope(), bench.policy.current
-        started = asyncio.get_running_loop().time()
+        self.abort()
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         result: Scan | Verdict
         try:
-            async with asyncio.timeout(bench.settings.deadline_s):
-                result = await scan(message.raw, envelope, bench.site, policy, now=now, size=message.size)
+            if len(message.headers) >= MAX_HEADERS:
+                result = _too_many_headers(policy)
+            else:
+                async with asyncio.timeout(bench.settings.deadline_s):
+                    result = await scan(message.raw, envelope, bench.site, policy, now=now, size=message.size)
+            reply = self._answer(result, message, ident, policy)
         except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
             result = self._unfinished(ident, error, policy)
-        reply = self._answer(result, message, ident, policy)
-        took = asyncio.get_running_loop().time() - started
+            reply = self._answer(result, message, ident, policy)
         # after the answer: the transport writes the reply before the loop comes to this
-        asyncio.get_running_loop().call_soon(self._settle, result, envelope, message, ident, now, took)
-        self.abort()
+        loop.call_soon(self._settle, result, envelope, message, ident, now, loop.time() - started)
         return reply
 
     def abort(self) -> None:
@@ -175,13 +180,10 @@ class Session:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
         if verdict.action is not Action.REJECT or not policy.verdict.refuse:
             return CONTINUE
-        if (
-            stage not in self._told
-        ):  # an answer that the mail server repeats, or a client that tries again, is one event
+        if stage not in self._told:  # a client that asks again in vain is counted once, and logged each time
             self._told.add(stage)
             if stage is not Stage.RECIPIENT:
-                pieces = envelope_shingles(envelope, bench.site.hasher)
-                settle(pieces, verdict, bench.counters, now=now)
+                settle(envelope_shingles(envelope, bench.site.hasher), verdict, bench.counters, now=now)
         self._log(ident, envelope, verdict, stage=stage)
         code, place = _PLACES[stage]
         return refuse(code, "5.7.1", self._words(f"{place} refused", ident))
@@ -198,6 +200,8 @@ class Session:
         verdict = result.verdict if isinstance(result, Scan) else result
         if verdict.action is Action.TEMPFAIL:
             return refuse(451, "4.7.1", self._words("Try again later", ident))
+        if verdict.decided_by == TOO_MANY_HEADERS:
+            return refuse(550, "5.6.0", self._words("Message has too many headers", ident))
         if verdict.action is Action.REJECT and policy.verdict.refuse:
             return refuse(550, "5.7.1", self._words("Message refused as spam", ident))
         return Reply(
@@ -215,10 +219,12 @@ class Session:
         for raw_name, raw_value in message.headers:
             name = raw_name.decode("ascii", "replace")
             low = name.lower()
-            if not low.startswith(OUR_NAMES):
+            if not low.startswith(OUR_NAMES) or not FIELD_NAME.fullmatch(
+                name
+            ):  # no reader takes another for ours
                 continue
             seen[low] = seen.get(low, 0) + 1
-            if foreign(low, raw_value[:2000].decode("ascii", "replace"), self._bench.site.name):
+            if foreign(low, raw_value[:LOOKED_AT].decode("ascii", "replace"), self._bench.site.name):
                 forged.append(RemoveHeader(name, seen[low]))
         return forged[::-1]
 
@@ -271,6 +277,11 @@ class Session:
             reason=reason(verdict),
             **more,
         )
+
+
+def _too_many_headers(policy: Policy) -> Verdict:
+    line = policy.verdict.reject_score
+    return Verdict(action=Action.REJECT, score=0.0, line=line, decided_by=TOO_MANY_HEADERS)
 
 
 def _entry(

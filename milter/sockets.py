@@ -55,15 +55,41 @@ def listen(
 
 
 def close_and_unlink(sock: socket.socket) -> None:
-    """Close a listening socket and remove its file, if nobody else listens there by now."""
+    """Close a listening socket and remove its file, unless another process's is there by now; a second call does nothing.
+
+    To be called by the process that made it. Children may still listen on copies of it; who connects by name is refused.
+    """
+    if sock.fileno() < 0:
+        return
     name = sock.getsockname()
     unix = sock.family == socket.AF_UNIX
     sock.close()
     if unix:
         path = Path(name)
         with suppress(OSError):
-            if stat.S_ISSOCK(path.lstat().st_mode) and _listener(path) is None:
+            if stat.S_ISSOCK(path.lstat().st_mode) and _listener(path) in {None, os.getpid()}:
                 path.unlink()
+
+
+def closed_folder(path: Path) -> Path | None:
+    """Return the first folder on the way to a socket file that is closed to others; None = none, or it can't be told.
+
+    A folder that lets in the socket's group is not closed: it is the mail server's, unless it is our own.
+    """
+    try:
+        group = path.stat().st_gid
+    except OSError:
+        group = os.getegid()
+    folder = path.parent.resolve()
+    for each in (*reversed(folder.parents), folder):
+        try:
+            found = each.stat()
+        except OSError:
+            return None
+        for_group = found.st_gid == group != os.getegid() and found.st_mode & stat.S_IXGRP
+        if not found.st_mode & stat.S_IXOTH and not for_group:
+            return each
+    return None
 
 
 # --- socket files -----------------------------------------------------------------------------------------------------

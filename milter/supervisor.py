@@ -5,7 +5,7 @@
       a child ended        start it again (`restart`), or end the service with its status if that is a final one
       SIGHUP               its reload signal to each child; one that starts later gets it when it serves
       SIGTERM, SIGINT      SIGTERM to the children, jobs that `stops_last` when the others are gone; after `grace_s`
-                           each, SIGKILL;  a second one: SIGKILL to all at once
+                           each, SIGKILL;  another one a second or more later: SIGKILL to all at once
     run no loop and no thread here: a child is forked from a process that does nothing else
 
 Signals write their number into a socket pair (signal.set_wakeup_fd) and are blocked around fork, so that none is
@@ -37,6 +37,7 @@ from oborona.milter.wakeup import TAKEN, Wakeup
 
 FINAL: Final = frozenset({os.EX_CONFIG})  # exit statuses after which starting again would end the same way
 HEARD_BYTES: Final = 4096  # kept of what a child says over its life
+SAME_STOP_S: Final = 1.0  # one stop may come twice: to our process group, and passed on by who started us
 
 __all__ = ["FINAL", "Job", "Supervisor"]
 
@@ -78,6 +79,7 @@ class Supervisor:
         log: gets every start, end and signal.
         notify: sends states to the service manager, as `oborona.milter.notify.notify` does.
         final: exit statuses that end the whole service.
+        on_stop: called once, when stopping begins and before any child is told; must not raise.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Supervisor:
         log: logging.Logger,
         notify: Callable[..., None] = service_manager.notify,
         final: Collection[int] = FINAL,
+        on_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self._children = [_Child(job=job) for job in jobs]
         self._grace_s = grace_s
@@ -96,10 +99,12 @@ class Supervisor:
         self._log = log
         self._notify = notify
         self._final = final
+        self._on_stop = on_stop
         self._exit_status = os.EX_OK
         self._served = False  # all of them did, once
         self._reloaded = False
         self._stopping = False
+        self._stopped_at = 0.0  # since when
         self._kill_at = math.inf
         self._watchdog_s = service_manager.watchdog_interval_s()
         self._watchdog_at = 0.0
@@ -256,10 +261,13 @@ class Supervisor:
         for number in came:
             if number not in {signal.SIGTERM, signal.SIGINT}:
                 continue
-            event(self._log, logging.INFO, "stop at once" if self._stopping else "stop", signal=number.name)
             if not self._stopping:
+                event(self._log, logging.INFO, "stop", signal=number.name)
                 self._stop()
                 continue
+            if time.monotonic() - self._stopped_at < SAME_STOP_S:
+                continue
+            event(self._log, logging.INFO, "stop at once", signal=number.name)
             self._kill_at = 0.0
             for child in self._children:  # whatever its turn
                 child.told = True
@@ -277,7 +285,9 @@ class Supervisor:
 
     def _stop(self) -> None:
         self._stopping = True
+        self._stopped_at = time.monotonic()
         self._notify(service_manager.STOPPING)
+        self._on_stop()
 
     def _stop_in_order(self) -> None:
         if not self._stopping:

@@ -1,6 +1,7 @@
 """A worker: one event loop that does all the thinking of its share of connections.
 
-    open stores → serve the socket → until SIGTERM: flush counters, look for a changed policy → drain → write what is left
+    open stores → serve the socket → until SIGTERM: flush counters, look for a changed policy →
+    drain, and listen no more → write what is left
 
 SIGHUP, and any change in the policy folder, load the policy again: whole or not at all; what is wrong is logged once and the old one
 stays.  Stores are opened here, after the fork.
@@ -25,6 +26,7 @@ from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
+from oborona.milter.child import Closable
 from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
 from oborona.milter.session import Bench, Session
@@ -43,7 +45,10 @@ class Server(Protocol):
     """A transport that serves, native or libmilter."""
 
     async def drain(self, grace_s: float) -> None:
-        """Take no new connections, end those that are idle, wait for the others, cut them after the grace."""
+        """Take no new connections, end those that are idle, wait for the others, cut them after the grace.
+
+        The listening socket is not used any more from its first await on.
+        """
         ...
 
 
@@ -57,6 +62,7 @@ class Worker:
         state: folder of the stores.
         policy: folder of the policy.
         start: starts the transport with a door factory, in the loop.
+        listener: this process's copy of the socket that the transport serves; closed when draining has begun.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Worker:
         state: Path,
         policy: Path,
         start: Callable[[DoorFactory], Awaitable[Server]],
+        listener: Closable,
     ) -> None:
         self._number = number
         self._settings = settings
@@ -75,9 +82,12 @@ class Worker:
         self._state = state
         self._policy = LivePolicy(policy, SCHEMA)
         self._start = start
+        self._listener = listener
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._trouble = ""  # of the counters, said once
+        self._turned_away = 0  # adds, at the end of the last trouble
+        self._full = False  # it was said that adds are turned away
 
     def run(self, ready: Callable[[], None]) -> int:
         """Serve until SIGTERM; return the exit status."""
@@ -114,11 +124,17 @@ class Worker:
             ):  # a chore that fails ends the worker: the supervisor starts another
                 running = [chores.create_task(self._flush(counters)), chores.create_task(self._watch())]
                 await self._stop.wait()
-                await server.drain(self._settings.milter.drain_s)
+                draining = asyncio.create_task(server.drain(self._settings.milter.drain_s))
+                await asyncio.sleep(0)  # its first step: it does not touch the socket any more
+                self._listener.close()  # a copy that stays open would let new connections wait for nobody
+                await draining
                 for chore in running:
                     chore.cancel()
             self._flush_once(counters)
-            counters.close()
+            try:
+                counters.close()
+            except StoreError as error:
+                event(log, logging.ERROR, "the last counters may be lost", error=error)
 
     async def _flush(self, counters: LmdbCounters) -> None:
         while True:
@@ -126,17 +142,21 @@ class Worker:
             self._flush_once(counters)
 
     def _flush_once(self, counters: LmdbCounters) -> None:
-        """Counts that can't be written wait in memory; said once for each kind of trouble, and once when it is over."""
+        """Counts that can't be written wait in memory until that is full; both are said once, and once when it is over."""
         try:
             counters.flush(time.time())
         except StoreError as error:
             if str(error) != self._trouble:
                 event(log, logging.ERROR, "counters wait in memory", error=error)
                 self._trouble = str(error)
-        else:
-            if self._trouble:
-                event(log, logging.WARNING, "counters are written again")
-                self._trouble = ""
+            return
+        turned_away = counters.dropped - self._turned_away
+        if turned_away and not self._full:
+            event(log, logging.ERROR, "memory for counters is full, new ones are turned away")
+            self._full = True
+        if (self._trouble or self._full) and not counters.stuck:
+            event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
+            self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
     async def _watch(self) -> None:
         while True:
@@ -152,3 +172,5 @@ class Worker:
                 event(log, logging.INFO, "policy loaded", version=self._policy.current.version)
             elif self._policy.error is not None and (asked or str(self._policy.error) != str(before)):
                 event(log, logging.ERROR, "policy refused, the old one stays", error=self._policy.error)
+            elif self._policy.error is None and before is not None:
+                event(log, logging.INFO, "policy is right again", version=self._policy.current.version)

@@ -48,7 +48,12 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("sender.domain", str, _S, "domain of MAIL FROM"),
     _fact("login", str, _S, "SASL login, empty when the client did not authenticate"),
     _fact("recipient", str, _R, "the recipient that is being asked about; of a whole message the first"),
-    _fact("recipients", int, _R, "how many recipients were accepted so far"),
+    _fact(
+        "recipients",
+        int,
+        _R,
+        "how many recipients the message has; while one is asked about, that one included",
+    ),
     _fact("message.size", int, _M, "bytes as the mail server sent them"),
     _fact("message.truncated", bool, _M, "only the head of the message was scanned"),
     _fact("message.parts", int, _M, "MIME parts, containers included"),
@@ -59,7 +64,7 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("from.address", str, _M, "address in From"),
     _fact("from.name", str, _M, "display name in From, normalised"),
     _fact("from.domain", str, _M, "domain in From"),
-    _fact("from.count", int, _M, "mailboxes in From"),
+    _fact("from.count", int, _M, "From fields; there should be one"),
     _fact("reply_to.address", str, _M, "first address in Reply-To, empty when there is none"),
     _fact("reply_to.domain", str, _M, "its domain"),
     _fact("to.count", int, _M, "mailboxes in To and Cc"),
@@ -67,7 +72,16 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("date.age_hours", float, _M, "hours since Date; 0 when there is no readable Date"),
     _fact("mailer", str, _M, "X-Mailer or User-Agent, lower case"),
     _fact(
-        "bulk", bool, _M, "List-Id, List-Unsubscribe or Precedence: bulk or list say that this went to many"
+        "bulk",
+        bool,
+        _M,
+        "List-Id, List-Unsubscribe or Precedence: bulk, list or junk say that this went to many",
+    ),
+    _fact(
+        "automatic",
+        bool,
+        _M,
+        "a program's answer or invitation: Auto-Submitted, a calendar part or a report; such texts are alike by nature",
     ),
     _fact("text", str, _M, "what a reader sees, normalised; the first 65,536 characters"),
     _fact("text.words", int, _M, "words a reader sees"),
@@ -146,6 +160,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     date_age_hours: float = 0.0
     mailer: str = ""
     bulk: bool = False
+    automatic: bool = False
     text: str = ""
     text_words: int = 0
     text_hidden_share: float = 0.0
@@ -236,6 +251,7 @@ def facts_of(
         date_age_hours=(now - message.date) / 3600 if message.date is not None else 0.0,
         mailer=(message.get("x-mailer") or message.get("user-agent") or "").lower()[:200],
         bulk=_to_many(message),
+        automatic=_automatic(message),
         text=message.normal_text[:TEXT_LIMIT],
         text_words=message.words,
         text_hidden_share=message.hidden_share,
@@ -293,3 +309,10 @@ def _to_many(message: Message) -> bool:
     if message.get("list-id") is not None or message.get("list-unsubscribe") is not None:
         return True
     return (message.get("precedence") or "").strip().lower() in ("bulk", "list", "junk")
+
+
+def _automatic(message: Message) -> bool:
+    submitted = (message.get("auto-submitted") or "no").strip().lower()
+    return not submitted.startswith("no") or any(
+        kind in message.mime_tree for kind in ("text/calendar", "multipart/report")
+    )

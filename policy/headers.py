@@ -17,7 +17,10 @@ RESULTS: Final = "authentication-results"
 OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
-_COMMENT: Final = re.compile(r"\([^()]*\)")
+LOOKED_AT: Final = 1000  # characters of a value: an id behind a longer comment is nobody's honest id
+
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_TOKEN: Final = re.compile(r'([^\s()<>@,;:\\"/\[\]?=]++)')
 _MRAS: Final = {
     Action.ACCEPT: "Ok",
     Action.SPAM: "Probable",
@@ -40,11 +43,29 @@ def foreign(name: str, value: str, site: str) -> bool:
         return True
     if name != RESULTS:
         return False
-    bare = value[:1000]
-    while (shorter := _COMMENT.sub(" ", bare)) != bare:
-        bare = shorter
-    words = bare.partition(";")[0].replace('"', " ").split()
-    return words[:1] != [] and words[0].lower() == site.lower()
+    ident = _authserv_id(value[:LOOKED_AT])
+    return ident is None or ident == site.lower().rstrip(".")
+
+
+def _authserv_id(value: str) -> str | None:
+    """Return the authserv-id of an Authentication-Results value in lower case; None where it can't be told, and nobody should trust it.
+
+    Source: RFC 8601 section 2.2, with comments and quoted strings of RFC 5322 section 3.2.
+    """
+    depth, place = 0, 0
+    while place < len(value):
+        letter = value[place]
+        if letter == "\\":
+            place += 1
+        elif letter == "(":
+            depth += 1
+        elif letter == ")" and depth:
+            depth -= 1
+        elif not depth and not letter.isspace():
+            found = _QUOTED.match(value, place) or _TOKEN.match(value, place)
+            return found[1].replace("\\", "").lower().rstrip(".") if found else None
+        place += 1
+    return None
 
 
 def reason(verdict: Verdict) -> str:

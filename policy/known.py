@@ -2,9 +2,9 @@
 
 A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a sixth of them reach.
-Near-duplicates share most values and other texts hardly any, so a sixth is more than a common phrase brings along, and less
-than a campaign leaves when it changes every fourth word.
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a fifth of them reach (a
+third for short texts).  Near-duplicates share most values and other texts hardly any, so that is more than a common phrase brings along, and less
+than a campaign leaves when it changes every fourth word (docs/adr/0005).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from oborona.policy.ports import Totals
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
-SHARED: Final = 6  # one value in this many must be shared for texts to count as near-duplicates
+SHARED: Final = 5  # one value in so many must be shared for texts to count as near-duplicates
+SHARED_SHORT: Final = 3  # the same for short texts, where one common phrase makes a third of the values
+SHORT_WORDS: Final = 30
 FINGERPRINTS: Final = frozenset({Type.WORDS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
 
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
@@ -34,11 +36,15 @@ class Known:
     Args:
         shingles: as they were asked for.
         totals: the store's answer, in the same order.
+        words: of the text, which says how many values must be shared.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "_shared")
 
-    def __init__(self, shingles: Sequence[Shingle] = (), totals: Totals = ()) -> None:  # type: ignore[assignment]
+    def __init__(
+        self, shingles: Sequence[Shingle] = (), totals: Totals = (), *, words: int = SHORT_WORDS
+    ) -> None:  # type: ignore[assignment]
+        self._shared = SHARED if words >= SHORT_WORDS else SHARED_SHORT
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
             self._rows.setdefault(kind, []).append(rows)
@@ -53,7 +59,9 @@ class Known:
         if rows is None:
             return 0
         if kind in FINGERPRINTS:
-            return sorted([row[window][metric] for row in rows], reverse=True)[(len(rows) - 1) // SHARED]
+            return sorted([row[window][metric] for row in rows], reverse=True)[
+                (len(rows) - 1) // self._shared
+            ]
         return _worst(rows)[window][metric]
 
     def ham(self, kind: int, window: int) -> int:

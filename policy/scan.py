@@ -60,7 +60,7 @@ async def scan(
     """
     message = parse(raw, truncated=size > len(raw))
     pieces = shingles(message, envelope, site.hasher)
-    known, faults = await _known(site.counters, pieces, now)
+    known, faults = await _known(site.counters, pieces, now, message.words)
     findings = [*message.findings, *_checked(message, envelope, site, now)]
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
@@ -103,10 +103,12 @@ def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: fl
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
 
 
-async def _known(counters: CounterReader, pieces: Pieces, now: float) -> tuple[Known, tuple[str, ...]]:
+async def _known(
+    counters: CounterReader, pieces: Pieces, now: float, words: int = 0
+) -> tuple[Known, tuple[str, ...]]:
     wanted = asked(pieces)
     try:
-        return Known(wanted, await counters.read(wanted, now)), ()
+        return Known(wanted, await counters.read(wanted, now), words=words), ()
     except StoreError as error:
         return Known(), (f"counters: {error}",)
 

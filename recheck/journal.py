@@ -37,15 +37,9 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
 
-BATCH_S: Final = 0.5  # bounds what kill -9 loses; at 100 messages a second a batch of 50
+BATCH_S: Final = 0.25  # bounds what kill -9 loses; at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
 WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
-RETRY_S: Final = 10.0  # between attempts on a file that refuses, at most
-REMIND_S: Final = 60.0  # between two log lines about the same trouble
-SLACK: Final = (
-    0.25  # free pages are given back to the disk above this share of the file; below they are reused
-)
-VACUUM_PAGES: Final = 256  # given back in one step: 2 MB, milliseconds
 
 _log = logging.getLogger("oborona.journal")
 
@@ -61,7 +55,7 @@ _INSERT_NAMES: Final = (
     " ON CONFLICT (id) DO UPDATE SET newest = max(newest, excluded.newest)"
 )
 
-# What SQLite says of a row that it can never take, unlike trouble with the file.
+# What SQLite says of a row that it can never take. Of a connection that is gone it may say the same.
 _UNFIT: Final = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
@@ -69,7 +63,7 @@ _UNFIT: Final = (
     sqlite3.ProgrammingError,
     OverflowError,
     TypeError,
-    ValueError,
+    UnicodeEncodeError,
 )
 
 
@@ -290,6 +284,7 @@ class Journal(Reader):
                     await self._db.rollback()
                     raise
         except _UNFIT as error:
+            await self._db.execute("SELECT 1")  # raises if it is the connection, and no row is to blame
             if len(batch) == 1:
                 self._drop_unfit(error)
                 return

@@ -1,7 +1,8 @@
 """The keeper: what must be done on a clock and by one process alone.
 
 Today: the journal is kept within its age and its number of entries, in steps of milliseconds with pauses between, so that
-workers never wait for it.
+workers never wait for it. A clock that jumped by more than a day, either way, also against the newest entry at the start, is
+not believed until the new time has lasted an hour; until then nothing is purged.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from oborona.counters.clock import SteadyClock
+from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
 from oborona.recheck.journal import Journal
 
@@ -33,7 +36,7 @@ async def keep(
     clock: Callable[[], float] = time.time,
     round_s: float = ROUND_S,
 ) -> None:
-    """Purge the journal until told to stop.
+    """Purge the journal until told to stop; nothing goes while the clock has jumped.
 
     Args:
         path: the journal.
@@ -48,15 +51,23 @@ async def keep(
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
     """
     async with await Journal.open(path) as journal:
+        newest = await journal.recent(1)
+        steady = SteadyClock(bucket_of(newest[0].time) if newest else None)
+        jumped = False  # said once
         ready()
         while not stop.is_set():
+            now, gone = clock(), 0
             try:
-                gone = await journal.purge(
-                    clock(), retention_s=retention_s, max_rows=max_rows, limit=STEP_ROWS
-                )
+                if steady.believes(bucket_of(now)):
+                    gone = await journal.purge(
+                        now, retention_s=retention_s, max_rows=max_rows, limit=STEP_ROWS
+                    )
+                    jumped = False
+                elif not jumped:
+                    log.warning("the clock is over a day from where it was: nothing is purged for an hour")
+                    jumped = True
             except StoreError as error:
                 log.error("journal not purged: %s", error)  # noqa: TRY400 - the error says where; no fault of ours
-                gone = 0
             try:
                 async with asyncio.timeout(STEP_PAUSE_S if gone else round_s):
                     await stop.wait()

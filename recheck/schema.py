@@ -20,12 +20,15 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+from oborona.lock import hold
 
 APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
+PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
 BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
 WAL_BYTES: Final = 64 << 20  # a WAL that grew under somebody's long read is cut back to this
@@ -81,6 +84,7 @@ MIGRATIONS: Final = (
 VERSION: Final = len(MIGRATIONS)
 
 _log = logging.getLogger("oborona.journal")
+_PARTS: Final = ("-shm", "-wal", "")  # the file last: until it has gone, the next start sets the rest aside
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -93,6 +97,7 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
 
     A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a new one
     begun, so that mail goes on; what the old one holds can still be had with `sqlite3 FILE .recover`.
+    Several units may start at once: one prepares, the others wait for it, by a lock beside the file.
 
     Args:
         path: the journal; its folder exists.
@@ -103,25 +108,37 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
 
     Raises:
         StoreVersion: written by a newer Oborona.
+        StoreBusy: another process has been preparing it for `PREPARE_S`.
         StoreError: not ours, or cannot be opened or written.
     """
-    try:
-        open_writer(path).close()
-    except Damaged as damage:
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now()))
-        aside = path.with_name(f"{path.name}.damaged-{stamp}")
-        for suffix in (
-            "-shm",
-            "-wal",
-            "",
-        ):  # the file last: until it has gone, the next start does this again
-            part = path.with_name(path.name + suffix)
-            if part.exists():
-                part.rename(aside.with_name(aside.name + suffix))
-        open_writer(path).close()
-        _log.error("journal: %s; set aside whole as %s, a new one is begun", damage, aside)
-        return aside
+    with hold(path.with_suffix(".lock"), "oborona, preparing the journal", patience_s=PREPARE_S):
+        try:
+            open_writer(path).close()
+        except Damaged as damage:
+            aside = _set_aside(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now())))
+            open_writer(path).close()
+            _log.error("journal: %s; set aside whole as %s, a new one is begun", damage, aside)
+            return aside
     return None
+
+
+def _set_aside(path: Path, stamp: str) -> Path:
+    """Rename the file and what SQLite keeps beside it; what was set aside before stays."""
+    stem = f"{path.name}.damaged-{stamp}"
+    names = (path.with_name(stem if not number else f"{stem}-{number}") for number in count())
+    aside = next(name for name in names if not any(_part(name, suffix).exists() for suffix in _PARTS))
+    try:
+        for suffix in _PARTS:
+            part = _part(path, suffix)
+            if part.exists():
+                part.rename(_part(aside, suffix))
+    except OSError as error:
+        raise explained(error, path) from error
+    return aside
+
+
+def _part(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def open_writer(path: Path) -> sqlite3.Connection:

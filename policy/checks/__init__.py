@@ -19,28 +19,20 @@ from oborona.policy.checks import (
 )
 from oborona.policy.checks.context import Check
 
-CHECKS: Final[tuple[Check, ...]] = (
-    gtube.check,
-    forged_verdict.check,
-    forged_helo.check,
-    forged_reply.check,
-    odd_headers.check,
-    foreign_display_name.check,
-    link_mismatch.check,
-    executable_attachment.check,
+_MODULES: Final = (
+    gtube,
+    forged_verdict,
+    forged_helo,
+    forged_reply,
+    odd_headers,
+    foreign_display_name,
+    link_mismatch,
+    executable_attachment,
 )
 
+CHECKS: Final[tuple[Check, ...]] = tuple(module.check for module in _MODULES)
+
 FINDINGS: Final[dict[str, str]] = {
-    module.SLUG: (module.__doc__ or "").partition("\n")[0]
-    for module in (
-        gtube,
-        forged_verdict,
-        forged_helo,
-        forged_reply,
-        odd_headers,
-        foreign_display_name,
-        link_mismatch,
-        executable_attachment,
-    )
+    module.SLUG: (module.__doc__ or "").partition("\n")[0] for module in _MODULES
 }
 """Name of each finding that a check can make → what it means."""

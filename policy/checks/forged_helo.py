@@ -27,7 +27,8 @@ def check(context: Context) -> Finding | None:
     # a client in the recipient's own domain has that domain in its verified name
     for recipient in envelope.recipients[:1]:
         domain = recipient.rpartition("@")[2].lower()
-        if helo == domain and not envelope.client.name.lower().endswith(domain):
+        name = envelope.client.name.lower().rstrip(".")
+        if helo == domain and name != domain and not name.endswith("." + domain):
             return Finding(SLUG, "the recipient's domain")
     literal = helo.strip("[]").removeprefix("ipv6:")
     if not literal[-1:].isdigit() and ":" not in literal:  # a name, as nearly always

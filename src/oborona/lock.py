@@ -65,12 +65,13 @@ class Lock:
         self.release()
 
 
-def hold(path: str | os.PathLike[str], program: str) -> Lock:
+def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATIENCE_S) -> Lock:
     """Take the lock at `path`, or say who has it.
 
     Args:
         path: the lock file; made when it is missing, its folder is not.
         program: what others are told, e.g. "oborona writer".
+        patience_s: seconds to wait for another holder to end.
 
     Returns:
         The lock: no other process of this machine has it until it is released.
@@ -80,7 +81,7 @@ def hold(path: str | os.PathLike[str], program: str) -> Lock:
         StoreError: the file cannot be opened, locked or written.
     """
     where = Path(path)
-    patience = time.monotonic() + PATIENCE_S
+    patience = time.monotonic() + patience_s
     while True:
         with _as_store_error(where):
             descriptor = os.open(where, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, MODE)

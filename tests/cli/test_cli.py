@@ -80,6 +80,7 @@ def test_check_prints_one_object_a_message(state: Path, letter: Path, tmp_path: 
     good, bad = objects(result)
     assert result.exit_code == 0
     assert (good["verdict"], good["score"], good["decided_by"]) == ("accept", 0, "below-line")
+    assert isinstance(good["score"], float)
     assert (bad["verdict"], bad["decided_by"]) == ("reject", "GTUBE")
     assert bad["rules"][0]["name"] == "GTUBE"  # type: ignore[index]
     assert set(bad["rules"][0]) >= {"name", "score", "say"}  # type: ignore[index]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from oborona.counters import batch
 from oborona.counters.buffer import Buffer
-from oborona.counters.follow import Follower, Position
+from oborona.counters.follow import Collected, Follower, Position
 from oborona.counters.spool import Spool, parse_name
 from oborona.errors import StoreError, StoreFull
 from oborona.types import Amounts, Pieces, Prefix, Shingle
@@ -47,8 +48,7 @@ class Pipe:
     def take(self, limit: int = LIMIT) -> list[int]:
         collected = self.follower.collect(limit)
         self.kept.update(collected.positions)
-        self.follower.settle(collected)
-        for owner in collected.finished:
+        for owner in self.follower.settle(collected):
             self.kept.pop(owner, None)
         return [one.sequence for one in collected.batches]
 
@@ -366,16 +366,115 @@ def test_an_end_that_cannot_be_cut_back_is_left_behind(pipe: Pipe, monkeypatch: 
     assert len(pipe.files) == 1
 
 
+def synced(spool: Spool) -> None:
+    """Wait for the syncer, whatever it met."""
+    assert spool._syncing is not None
+    spool._syncing.exception(timeout=30)
+
+
+def refuse_to_sync(_: int) -> None:
+    raise OSError(errno.ENOSPC, "no room for it")
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "fsync"])
+def test_a_sync_that_failed_is_told_by_close(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    monkeypatch.setattr(f"oborona.counters.spool.os.{call}", refuse_to_sync)
+    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+    pipe.spool.append(flush(1))
+    with pytest.raises(StoreFull, match=r"cannot sync .*no room for it"):
+        pipe.spool.close()
+    pipe.spool.close()  # told once
+    assert pipe.take() == [1]
+    assert pipe.files == []
+
+
+def test_a_sync_that_failed_is_told_though_others_followed(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe.spool = Spool(pipe.directory, "w", file_bytes=100, sync_s=1.0)
+    pipe.spool.append(flush(1))
+    synced(pipe.spool)
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.spool.os.fdatasync", refuse_to_sync)
+        pipe.spool.append(flush(2))  # in the next file: the first is synced behind our back
+        synced(pipe.spool)
+    pipe.spool.append(flush(3))
+    synced(pipe.spool)
+    with pytest.raises(StoreFull, match=r"cannot sync .*00000001\.spool"):
+        pipe.spool.sync_if_due(NOON)
+    pipe.spool.sync_if_due(NOON)
+    assert pipe.take() == [1, 2, 3]
+
+
+def test_no_sync_is_waited_for(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[str] = set()
+
+    def note(_: int) -> None:
+        threads.add(threading.current_thread().name)
+
+    for call in ("fsync", "fdatasync"):
+        monkeypatch.setattr(f"oborona.counters.spool.os.{call}", note)
+    pipe.spool = Spool(pipe.directory, "w", file_bytes=100, sync_s=0.0)
+    for sequence in range(1, 4):
+        pipe.spool.append(flush(sequence))
+        pipe.spool.sync_if_due(NOON + sequence)
+    pipe.spool.close()
+    assert len(threads) == 1
+    assert threads.pop().startswith("spool-sync")
+
+
+def test_a_spool_that_cannot_be_read_stops_no_other(pipe: Pipe) -> None:
+    pipe.spool.append(flush(1))
+    (pipe.directory / f"a.{'0' * 20}.00000001.spool").mkdir()
+    (pipe.directory / f"z.{'0' * 20}.00000001.spool").symlink_to("itself.spool/")
+    assert pipe.take() == [1]
+    pipe.spool.append(flush(2))
+    assert pipe.take() == [2]
+    assert len(pipe.reports) == 2
+    assert all("cannot read the spool of" in report for report in pipe.reports)
+
+
+def test_a_file_that_cannot_be_removed_is_not_applied_again(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: bool) -> None:
+        raise PermissionError(errno.EPERM, "not yours", str(path))
+
+    pipe.spool.append(flush(1))
+    pipe.spool.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        assert pipe.take() == [1]
+        assert pipe.take() == []
+        pipe.follower.close()
+        pipe.follower = pipe.follow_side()
+        assert pipe.take() == []
+    assert len(pipe.files) == 1
+    assert ["cannot remove" in report for report in pipe.reports] == [True] * 2  # once by each follower
+    assert pipe.take() == []
+    assert pipe.files == []
+    assert pipe.kept == {}
+
+
+def test_a_directory_that_cannot_be_listed_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    follower = Follower(tmp_path / "file", {}, print)
+    nothing = Collected(batches=[], positions={}, finished=[], more=False)
+    for look in (follower.owners, lambda: follower.collect(LIMIT), lambda: follower.settle(nothing)):
+        with pytest.raises(StoreError, match="cannot read the spools"):
+            look()
+
+
 def test_a_failed_sync_is_told_and_left_behind(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: int) -> None:
         raise OSError(errno.EIO, "no")
 
     pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
     pipe.spool.append(flush(1))
+    synced(pipe.spool)
     monkeypatch.setattr("oborona.counters.spool.os.fdatasync", refuse)
     pipe.spool.sync_if_due(NOON)
-    assert pipe.spool._syncing is not None
-    pipe.spool._syncing.exception(timeout=30)
+    synced(pipe.spool)
     with pytest.raises(StoreError, match="cannot sync"):
         pipe.spool.sync_if_due(NOON)
     monkeypatch.undo()

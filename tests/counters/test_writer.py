@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lmdb
 import pytest
 
 from oborona.counters import lmdb_store, record
-from oborona.counters.lmdb_store import U32, VERSION_KEY
+from oborona.counters.lmdb_store import DATA, U32, VERSION_KEY, set_aside
 from oborona.counters.store import LmdbCounters, open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreVersion
@@ -108,9 +108,80 @@ def test_a_broken_data_file_is_an_error_of_ours(tmp_path: Path, content: bytes) 
     (tmp_path / "data.mdb").write_bytes(content)
     with pytest.raises(StoreError):
         open_reader(tmp_path)
-    if content:
-        with pytest.raises(StoreError, match="cannot use the counter store"):
-            CounterWriter(tmp_path)
+
+
+HARM = {
+    "no LMDB file": lambda _: b"not a database" * 4000,
+    "pages overwritten": lambda whole: whole[:8192] + b"\xff" * (len(whole) - 8192),
+    "cut in the head": lambda whole: whole[:100],
+    "cut behind the head": lambda whole: whole[:8192],  # the map then reaches past the file: SIGBUS
+}
+
+
+@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
+async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
+    writer: CounterWriter,
+    worker: LmdbCounters,
+    caplog: pytest.LogCaptureFixture,
+    harm: Callable[[bytes], bytes],
+) -> None:
+    worker.add(message(*range(100)), ONE, NOON)
+    worker.flush(NOON)
+    writer.step(NOON)
+    worker.close()
+    writer.close()
+    data = writer.directory / DATA
+    damaged = harm(data.read_bytes())
+    data.write_bytes(damaged)
+    again = CounterWriter(writer.directory)
+    [aside] = writer.directory.glob("data.mdb.damaged-*")
+    assert aside.read_bytes().rstrip(b"\0") == damaged.rstrip(b"\0")
+    assert len(list(writer.directory.glob("lock.mdb.damaged-*"))) == 1
+    [said] = [one for one in caplog.records if str(aside) in one.getMessage()]
+    assert said.levelname == "ERROR"
+    goes_on = LmdbCounters(again.directory, "worker-1", environment=again.environment)
+    goes_on.add(message(1000), ONE, NOON)
+    goes_on.flush(NOON)
+    again.step(NOON)
+    assert await seen(goes_on, 1000) == [1] * 4
+    goes_on.close()
+    again.close()
+
+
+async def test_a_reader_notices_that_the_store_was_set_aside(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
+    worker.add(message(1), ONE, NOON)
+    worker.flush(NOON)
+    writer.step(NOON)
+    worker.close()
+    writer.close()
+    with open_reader(writer.directory) as reader:
+        [[recent, *_]] = await reader.read([text(1)], NOON)
+        assert recent[Metric.SEEN] == 1
+        set_aside(writer.directory, NOON)
+        script = f"from oborona.counters.writer import CounterWriter; CounterWriter({str(writer.directory)!r}).close()"
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+        [[recent, *_]] = await reader.read([text(1)], NOON)
+        assert recent[Metric.SEEN] == 0
+
+
+def test_a_newer_or_foreign_store_is_never_set_aside(
+    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writer.environment.begin(write=True) as txn:
+        txn.put(VERSION_KEY, U32.pack(lmdb_store.VERSION + 1))
+    writer.close()
+    with pytest.raises(StoreVersion, match="written by a newer Oborona"):
+        CounterWriter(writer.directory)
+
+    def other_lmdb(*_: object, **__: object) -> None:
+        raise lmdb.VersionMismatchError("MDB_VERSION_MISMATCH")
+
+    monkeypatch.setattr(lmdb, "open", other_lmdb)
+    with pytest.raises(StoreError, match="MDB_VERSION_MISMATCH"):
+        CounterWriter(writer.directory)
+    assert not list(writer.directory.glob("*.damaged-*"))
 
 
 def test_a_second_writer_is_told_who_the_first_is(writer: CounterWriter) -> None:
@@ -378,6 +449,82 @@ async def test_an_environment_that_panics_is_opened_again(
             [1, 0, 0, 0, 0, 0], int(NOON // 600)
         )
     worker.close()
+
+
+def test_an_environment_that_cannot_be_opened_again_is_tried_again(
+    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = LmdbCounters(writer.directory, "worker-1")
+    worker.add(message(1), ONE, NOON)
+    worker.flush(NOON)
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.merge.apply", _panic)
+        patch.setattr("oborona.counters.writer.lmdb.open", _no_room)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="no room on the disk"):
+                writer.step(NOON)
+    assert writer.step(NOON) == 1
+    assert writer.purge(NOON, 10).scanned == 1
+    worker.close()
+
+
+def test_slots_of_readers_that_cannot_be_looked_at_stop_no_counting(
+    writer: CounterWriter, worker: LmdbCounters, reports: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stop:
+        looks = 0
+
+        def is_set(self) -> bool:
+            self.looks += 1
+            return self.looks > 3
+
+        def wait(self, timeout: float, /) -> None:
+            pass
+
+    class Environment:
+        def __getattr__(self, name: str) -> object:
+            return getattr(sound, name)
+
+        def reader_check(self) -> int:
+            raise lmdb.Error("no")
+
+    sound = writer.environment
+    monkeypatch.setattr("oborona.counters.writer.READER_CHECK_S", 0.0)
+    monkeypatch.setattr(writer, "environment", Environment())
+    worker.add(message(1), ONE, NOON)
+    worker.flush(NOON)
+    writer.run(Stop(), clock=lambda: NOON)
+    assert len(reports) == 1
+    assert "counting stands still: cannot use the counter store" in reports[0]
+    assert worker.flush(NOON) == 0
+    assert writer.step(NOON) == 0  # it was applied
+
+
+def test_a_reader_that_is_refused_lets_go_of_a_store_that_has_grown(
+    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer.close()
+    opened: list[lmdb.Environment] = []
+    asked: list[Path] = []
+    real = lmdb.open
+
+    def note(*args: object, **options: object) -> lmdb.Environment:
+        opened.append(real(*args, **options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    def refuse(_txn: object, directory: Path) -> bool:
+        asked.append(directory)
+        if len(asked) == 1:
+            raise lmdb.MapResizedError("it has grown")
+        raise StoreVersion("newer")
+
+    monkeypatch.setattr("oborona.counters.lmdb_store.lmdb.open", note)
+    monkeypatch.setattr("oborona.counters.lmdb_store.check_version", refuse)
+    with pytest.raises(StoreVersion):
+        open_reader(writer.directory)
+    assert len(asked) == 2
+    with pytest.raises(lmdb.Error, match="closed"):
+        opened[0].info()
 
 
 def _no_room(*_: object, **__: object) -> None:

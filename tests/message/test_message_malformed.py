@@ -11,6 +11,8 @@ import pytest
 from oborona.message.findings import NAMES
 from oborona.message.limits import Limits
 from oborona.message.parse import parse
+from oborona.message.shingles import Hasher, shingles
+from oborona.types import Client, Envelope
 
 HEAD = b"From: a@example.org\nSubject: s\nMIME-Version: 1.0\n"
 BOUND = 5.0  # seconds: far above what any of these takes, far below what a quadratic parser needs
@@ -202,6 +204,102 @@ def test_hostile_mail_takes_bounded_time(name: str) -> None:
     assert {finding.name for finding in message.findings} <= NAMES.keys()
     assert len(message.parts) <= Limits().parts
     assert message.depth <= Limits().depth
+
+
+def page(source: bytes) -> bytes:
+    return HEAD + b"Content-Type: text/html\n\n" + source
+
+
+def pages(source: bytes, times: int) -> bytes:
+    return multipart(*[b"Content-Type: text/html\n\n" + source] * times)
+
+
+def prefixed(line: bytes) -> bytes:
+    """Return 29 multiparts whose boundaries are prefixes of each other, around 5 MB of a line."""
+    raw = b"Content-Type: text/plain\n\n" + line * (5_000_000 // len(line))
+    for level in range(29, 0, -1):
+        boundary = b"a" * level
+        raw = (
+            b"Content-Type: multipart/mixed; boundary=" + boundary + b"\n\n--" + boundary + b"\n" + raw
+            + b"\n--" + boundary + b"--\n"
+        )  # fmt: skip
+    return HEAD + raw
+
+
+def fields(value: bytes, times: int, name: bytes = b"Reply-To") -> bytes:
+    return b"From: a@b.example\n" + (name + b": " + value + b"\n") * times + b"\nbody"
+
+
+UNCLOSED = (b"<a " * 990 + b">") * 85
+SPACES = b"a" + b" " * 60_000 + b"b"
+CHEAP = 1.0  # seconds: each takes under 0.3 on one idle core; the rest is for noise. Most took 1 to 40 before they were bounded
+SMALL_AND_COSTLY: dict[str, Callable[[], bytes]] = {
+    "tags inside tags": lambda: page(UNCLOSED),
+    "tags inside tags in 8 pages": lambda: pages(UNCLOSED, 8),
+    "spaces in From and To": lambda: b"From: " + SPACES + b"\nTo: " + SPACES + b"\n\nbody",
+    "tabs in Reply-To": lambda: fields(b"a" + b" \t" * 30_000 + b"<b", 20),
+    "folded Reply-To": lambda: fields(b"\n <x@y> (c)" * 60, 60),
+    "long folded Reply-To": lambda: fields(b"\n <x@y> (c)" * 5000, 60),
+    "open quotes in To": lambda: fields(b'\\"' * 30_000 + b"\\", 60, b"To"),
+    "open comments in To": lambda: fields(b"(" + b"\\(" * 30_000 + b"(", 60, b"To"),
+    "a sheet of @": lambda: page(b"<style>" + b"@" * 65_536 + b"</style><p>x"),
+    "a sheet of a": lambda: page(b"<style>" + b"a" * 65_536 + b"</style><p>x"),
+    "20 sheets": lambda: page((b"<style>" + b"a" * 12_000 + b"</style>") * 20 + b"<p>x"),
+    "a sheet in each of 10 pages": lambda: pages(b"<style>" + b"@" * 65_000 + b"</style><p>x", 10),
+    "open blocks in a sheet": lambda: page(b"<style>" + b"@{a{" * 16_000 + b"</style><p>x"),
+    "a rule 200 times for 20,000 elements": lambda: page(
+        b"<style>" + b"p{color:red}" * 200 + b"</style>" + b"<p>x" * 20_000
+    ),
+    "boundaries that are prefixes": lambda: prefixed(b"--" + b"a" * 29 + b"x\n"),
+    "prefixes again and again in a line": lambda: prefixed(b"--a" * 20 + b"\n"),
+    "10 MB of the boundary": lambda: (
+        HEAD + b'Content-Type: multipart/mixed; boundary="-"\n\n' + b"-" * 10_000_000
+    ),
+    "5,000 font sizes": lambda: page(b'<i style="font-size:12px">x</i>' * 5000),
+    "150 fields of encoded words": lambda: fields(b"=?utf-8?q?a?=" * 5000, 150, b"X-Words"),
+    "150 fields of broken words": lambda: fields(b"=?x?q?a?=" * 7000, 150, b"X-Words"),
+    "encoded words in 200 file names": lambda: multipart(
+        *[b'Content-Type: text/plain; name="' + b"=?utf-8?q?a?=" * 3000 + b'"\n\nx'] * 200
+    ),
+    "400 pages of formatting": HOSTILE["400 hostile pages"],
+    "100 large pages": HOSTILE["100 large pages"],
+    "forwarded files within each other": lambda: (
+        (HEAD + b"Content-Type: message/rfc822; name=a.eml\n\n") * 29 + HEAD + b"\n" + b"x\n" * 2_000_000
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_AND_COSTLY)
+def test_no_small_message_holds_a_worker(name: str) -> None:
+    raw = SMALL_AND_COSTLY[name]()
+    envelope = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",))
+    hasher = Hasher(b"k" * 32)
+    start = time.process_time()
+    shingles(parse(raw), envelope, hasher)
+    assert time.process_time() - start < CHEAP
+
+
+def test_work_beyond_a_bound_is_a_finding() -> None:
+    assert "header-too-long" in names(SMALL_AND_COSTLY["150 fields of encoded words"]())
+    assert "header-too-long" in names(SMALL_AND_COSTLY["long folded Reply-To"]())
+    assert "html-too-complex" in names(SMALL_AND_COSTLY["tags inside tags"]())
+    assert "mime-too-many-parts" in names(SMALL_AND_COSTLY["boundaries that are prefixes"]())
+    assert "html-too-long" in names(SMALL_AND_COSTLY["tags inside tags in 8 pages"]())
+
+
+def test_many_attributes_are_seen_behind_what_looks_like_a_tag() -> None:
+    """A tag that begins in a comment ends nowhere a scanner of tags can tell: the next one is counted from its own start."""
+    real = b"<p" + b"".join(b" a%d" % number for number in range(5000)) + b">"
+    for lure in (b'<!-- <a b="-->', b"<script><a b='</script>", b""):
+        assert "html-too-complex" in names(page(lure + real + b"text"))
+    honest = b'<p title="<b>bold</b> and <i>more</i>">word</p>' * 1000
+    assert "html-too-complex" not in names(page(honest))
+
+
+def test_evidence_is_printable() -> None:
+    (finding,) = parse("From: a@b.example\nSubject: s\nDate: \x85\u202egpj\x9b31m\n\nbody".encode()).findings
+    assert finding.evidence.isprintable()
+    assert "\\u202e" in finding.evidence
 
 
 def test_an_archive_bomb_is_hashed_and_not_unpacked() -> None:

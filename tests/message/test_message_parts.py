@@ -90,12 +90,35 @@ def test_attachments() -> None:
         (".bashrc", ""),
         ("a.b c", ""),
         ("a.exe . ", "exe"),
-        ("a." + "x" * 20, ""),
+        ("a." + "x" * 21, ""),
+        ("a.application", "application"),
+        ("a.SettingContent-ms", "settingcontent-ms"),
+        ("a.--", ""),
         ("", ""),
     ],
 )
 def test_extensions(name: str, extension: str) -> None:
     assert attachments.extension(name) == extension
+
+
+@pytest.mark.parametrize("kind", [b"text/plain", b"text/html", b"application/x"])
+def test_a_message_that_is_a_file(kind: bytes) -> None:
+    content = b"MZ" + bytes(200)
+    head = b"Content-Type: " + kind + b"; name=invoice.exe\nContent-Transfer-Encoding: base64\n\n"
+    (attachment,) = read(head + base64.encodebytes(content)).attachments
+    assert (attachment.extension, attachment.program) == ("exe", True)
+
+
+def test_a_forwarded_message_under_a_file_name_is_read_and_is_a_file() -> None:
+    for field in (b"; name=x.exe", b"\nContent-Disposition: attachment"):
+        forwarded = b"Content-Type: message/rfc822" + field + b"\n\nSubject: x\n\nwords"
+        message = read(multipart(b"mixed", PLAIN + b"first", forwarded))
+        assert message.text.split() == ["first", "words"]
+        assert [each.content_type for each in message.attachments] == ["message/rfc822"]
+        alone = read(forwarded)
+        assert (alone.text, len(alone.attachments)) == ("words", 1)
+    unnamed = read(multipart(b"mixed", PLAIN + b"x", b"Content-Type: message/rfc822\n\nSubject: x\n\nwords"))
+    assert not unnamed.attachments
 
 
 def test_direction_marks_do_not_hide_an_extension() -> None:

@@ -118,6 +118,7 @@ def main() -> int:
             [job(argument, listening) for argument in sys.argv[3:]],
             grace_s=float(sys.argv[2]),
             on_ready=lambda: say("service", "ready"),
+            on_stop=lambda: say("service", "stops"),
             log=logging.getLogger("oborona.milter.supervisor"),
             notify=notify,
         ).run()

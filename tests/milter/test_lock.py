@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -40,6 +41,17 @@ def test_the_second_is_told_who_has_it(tmp_path: Path) -> None:
         assert found
         assert (found.pid, found.program) == (process.pid, "oborona writer")
         process.kill()
+
+
+def test_patience_waits_for_the_other_to_end(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holding(path) as process:
+        ending = threading.Timer(0.6, process.kill)
+        ending.start()
+        with pytest.raises(StoreBusy):
+            hold(path, "oborona serve")
+        hold(path, "oborona serve", patience_s=30.0).release()
+        ending.join()
 
 
 def test_kill_9_leaves_nothing_held(tmp_path: Path) -> None:

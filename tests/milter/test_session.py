@@ -285,3 +285,16 @@ async def test_a_message_over_the_limit_is_scanned_by_its_head_and_says_so(tmp_p
     (entry,) = table.journal
     assert "message-truncated" in [finding.name for finding in entry.findings]
     assert entry.size > 200_000
+
+
+async def test_a_message_of_more_headers_than_can_be_cleaned_is_refused(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    reply = await table.message(head=b"a:\n" * 10_000 + b"X-Mras: Ok\n")
+    assert (reply.code, reply.enhanced) == (550, "5.6.0")
+    assert table.journal[0].decided_by == "too-many-headers"
+
+
+async def test_a_header_name_that_no_mail_server_knows_breaks_nothing(tmp_path: Path) -> None:
+    reply = await Table(tmp_path).message(head=b"X-Mras-\xe9: x\nX-Mras: Ok\n")
+    assert reply.answer is Answer.ACCEPT
+    assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [RemoveHeader("X-Mras", 1)]

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from oborona.milter.supervisor import SAME_STOP_S
+
 PROGRAM = Path(__file__).with_name("service_program.py")
 PATIENCE_S = 20.0  # against hangs alone
 
@@ -222,8 +224,30 @@ def test_a_second_sigterm_kills_at_once(start: Start) -> None:
     service.ready()
     service.send(signal.SIGTERM)
     service.wait_for("worker-0", "told")
+    time.sleep(SAME_STOP_S)
     assert service.end(signal.SIGINT) == 0
     assert not service.events("writer", "gone")
+
+
+def test_one_stop_that_comes_twice_kills_nothing(start: Start) -> None:
+    service = start("worker-0:serve,slow", "writer:serve,last")
+    service.ready()
+    service.send(signal.SIGTERM)
+    service.wait_for("worker-0", "told")  # it needs less than SAME_STOP_S to end
+    assert service.end(signal.SIGINT) == 0
+    assert service.events("worker-0", "gone")
+    assert service.events("writer", "gone")
+    assert len(service.events("service", "stops")) == 1
+
+
+def test_stopping_is_told_before_any_child_is(start: Start) -> None:
+    service = start("worker-0:serve", "writer:serve,last")
+    service.ready()
+    assert service.end() == 0
+    [stops] = service.events("service", "stops")
+    assert stops.pid == service.process.pid
+    order = [event for event in service.events() if event.what in {"stops", "told"}]
+    assert order[0] == stops
 
 
 def test_sighup_reaches_every_child_as_the_signal_it_asked_for(start: Start) -> None:

@@ -197,14 +197,28 @@ def test_closing_removes_the_file(path: Path) -> None:
     sockets.close_and_unlink(sock)
     assert sock.fileno() == -1
     assert not path.exists()
+    sockets.close_and_unlink(sock)  # nothing is left to do
+
+
+def test_closing_removes_the_file_while_children_have_copies(path: Path) -> None:
+    sock = sockets.listen(UnixAddress(str(path)))
+    with sock.dup():
+        sockets.close_and_unlink(sock)
+        assert not path.exists()
 
 
 def test_closing_leaves_the_file_of_one_who_came_after(path: Path) -> None:
     first = sockets.listen(UnixAddress(str(path)))
     path.unlink()
-    with sockets.listen(UnixAddress(str(path))):
+    script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
         sockets.close_and_unlink(first)
         assert path.is_socket()
+        other.communicate(b"\n", timeout=20)
 
 
 def test_closing_leaves_what_is_no_socket(path: Path) -> None:
@@ -245,3 +259,26 @@ def test_a_tcp_port(host: str) -> None:
 def test_a_host_that_is_not_ours(host: str, why: str) -> None:
     with pytest.raises(SocketError, match=why):
         sockets.listen(InetAddress(host, 8890))
+
+
+@root_only
+def test_the_first_folder_that_is_closed_to_others_is_named(open_folder: Path) -> None:
+    inner = open_folder / "outer/inner"
+    inner.mkdir(parents=True)
+    socket_file = inner / "milter.sock"
+    assert sockets.closed_folder(socket_file) is None
+    inner.chmod(0o750)
+    assert sockets.closed_folder(socket_file) == inner
+    (open_folder / "outer").chmod(0o700)
+    assert sockets.closed_folder(socket_file) == open_folder / "outer"
+    (open_folder / "outer").chmod(0o755)
+
+    mail = grp.getgrnam("mail").gr_gid
+    os.chown(inner, -1, mail)
+    with sockets.listen(UnixAddress(str(socket_file)), group="mail"):
+        assert sockets.closed_folder(socket_file) is None, "whom the socket is for may enter"
+        inner.chmod(0o740)
+        assert sockets.closed_folder(socket_file) == inner
+
+    (open_folder / "link").symlink_to(inner)
+    assert sockets.closed_folder(open_folder / "link/milter.sock") == inner

@@ -95,6 +95,13 @@ class Oborona:
             self.process = None
         shutil.rmtree(self.root, ignore_errors=True)
 
+    def halt(self) -> None:
+        """Stop it as an admin would, and leave its folder, so that it can be started again."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(timeout=STOP_S)
+            self.process = None
+
     def log(self) -> str:
         """Return everything that it said."""
         output = self.root / "output"

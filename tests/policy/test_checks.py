@@ -77,6 +77,8 @@ def test_forged_verdict(line: str, evidence: str | None) -> None:
         ("MX.b.example.", "198.51.100.7", "", "", True),
         ("b.example", "198.51.100.7", "dsl.isp.example", "", True),
         ("b.example", "198.51.100.7", "out.b.example", "", False),
+        ("b.example", "198.51.100.7", "b.example", "", False),
+        ("b.example", "198.51.100.7", "not-b.example", "", True),
         ("203.0.113.9", "198.51.100.7", "", "", True),
         ("[203.0.113.9]", "198.51.100.7", "", "", True),
         ("[198.51.100.7]", "198.51.100.7", "", "", False),

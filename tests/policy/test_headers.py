@@ -29,8 +29,16 @@ def verdict(action: Action, *rules: RuleHit) -> Verdict:
         ("authentication-results", "\r\n\t(a (nested) comment) mx.test (here)\r\n ; none", True),
         ("authentication-results", ' "mx.test"; none', True),
         ("authentication-results", "other.test; spf=pass mx.test", False),
-        ("authentication-results", "", False),
-        ("authentication-results", ";", False),
+        ("authentication-results", "mx.test.; spf=pass", True),
+        ("authentication-results", "mx.test/1; spf=pass", True),
+        ("authentication-results", r"(a\)b) mx.test; dkim=pass", True),
+        ("authentication-results", r'"mx\.test"; none', True),
+        ("authentication-results", r"(mx.test\) other.test; none", True),  # never closed: nobody can tell
+        ("authentication-results", "(" * 2000 + "mx.test; none", True),
+        ("authentication-results", "(" + "x" * 2000 + ") mx.test; none", True),
+        ("authentication-results", "(mx.test) other.test; none", False),
+        ("authentication-results", "", True),
+        ("authentication-results", ";", True),
         ("received", "from mx.test", False),
     ],
 )

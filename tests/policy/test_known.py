@@ -1,4 +1,4 @@
-"""What counters say of a message: by type, the worst of several, and a sixth of a fingerprint."""
+"""What counters say of a message: by type, the worst of several, and a share of a fingerprint."""
 
 from oborona.message.shingles import Type
 from oborona.policy.known import Known, asked
@@ -33,12 +33,19 @@ def test_without_spam_the_one_seen_most_answers() -> None:
     assert known(Type.URL, row(3), row(8), row(1)).count(Type.URL, Window.HOUR, Metric.SEEN) == 8
 
 
-def test_a_fingerprint_answers_with_what_a_sixth_of_its_values_reach() -> None:
+def test_a_fingerprint_answers_with_what_a_fifth_of_its_values_reach() -> None:
     values = [row(0)] * 12 + [row(9), row(30), row(31), row(7)]
-    assert known(Type.WORDS, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 9
+    assert known(Type.WORDS, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
     assert known(Type.TEXT_IPS, *values[8:]).count(Type.TEXT_IPS, Window.HOUR, Metric.SEEN) == 30
-    # two shared values, a common phrase's worth, are nothing
-    assert known(Type.WORDS, *[row(0)] * 14, *[row(500)] * 2).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
+    # three shared values, a common phrase's worth, are nothing
+    assert known(Type.WORDS, *[row(0)] * 13, *[row(500)] * 3).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
+
+
+def test_a_short_text_must_share_a_third() -> None:
+    shingles = [Shingle(Type.WORDS, number) for number in range(16)]
+    totals: Totals = [row(0)] * 10 + [row(count) for count in (1, 2, 3, 4, 5, 6)]
+    assert Known(shingles, totals, words=12).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 1
+    assert Known(shingles, totals, words=300).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 3
 
 
 def test_a_message_asks_for_its_pieces_and_for_what_its_pairs_count_each_once() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona.config import Settings
 from oborona.errors import StoreBusy, StoreError
 from oborona.recheck import journal as journal_module
 from oborona.recheck.journal import Journal
@@ -48,6 +49,26 @@ async def test_flush_writes_what_was_appended_before(journal: Journal) -> None:
     await journal.flush()
     assert await journal.count() == 1234
     assert await journal.recent(5) == entries[:-6:-1]
+
+
+@pytest.mark.parametrize("entries", [1, 5])
+async def test_a_connection_that_is_gone_is_no_rows_fault(
+    tmp_path: Path, entries: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+        for _ in range(entries):
+            journal.append(make_entry())
+        await journal._db._execute(journal._db._conn.close)  # type: ignore[no-untyped-call]
+        with pytest.raises(StoreError, match="closed database"):
+            await journal.flush()
+        assert (journal.waiting, journal.lost) == (entries, 0)
+    assert journal.lost == entries
+    assert "cannot be stored" not in caplog.text
+    assert f"is closed; {entries} entries were lost" in caplog.text
+
+
+def test_the_setting_and_the_default_are_one() -> None:
+    assert Settings().journal.batch_s == journal_module.BATCH_S
 
 
 async def test_flush_does_not_wait_for_the_batch(tmp_path: Path) -> None:

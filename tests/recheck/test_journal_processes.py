@@ -67,6 +67,48 @@ async def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+PREPARES = """
+import sys
+from pathlib import Path
+from oborona.errors import StoreError
+from oborona.recheck import schema
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        print("aside" if schema.prepare(Path(line.rstrip())) else "fine", flush=True)
+    except StoreError as error:
+        print(error, flush=True)
+"""
+
+
+def test_units_that_start_at_once_set_a_damaged_file_aside_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PREPARES]
+    units = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    try:
+        for unit in units:
+            assert unit.stdin and unit.stdout  # noqa: PT018 - for the types alone
+            assert unit.stdout.readline() == "ready\n"
+        for round_ in range(25):
+            path = tmp_path / str(round_) / "journal.db"
+            path.parent.mkdir()
+            path.write_bytes(b"not a database at all, " * 1000)
+            for unit in units:
+                assert unit.stdin
+                unit.stdin.write(f"{path}\n")
+                unit.stdin.flush()
+            answers = sorted(unit.stdout.readline() for unit in units if unit.stdout)
+            assert answers == ["aside\n", "fine\n", "fine\n"]
+            [aside] = [one for one in path.parent.iterdir() if ".damaged-" in one.name]
+            assert aside.read_bytes() == b"not a database at all, " * 1000
+            with closing(schema.open_writer(path)) as db:
+                assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        for unit in units:
+            unit.communicate(timeout=30)
+
+
 async def test_purging_beside_a_writer_keeps_the_number_exact(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     schema.prepare(path)

@@ -103,7 +103,7 @@ def test_a_campaign_is_caught_while_good_mail_passes(way: Way) -> None:
         inbox[one.kind] += bool(way.dovecot.messages(one.recipient.partition("@")[0]))
     assert inbox[Kind.CAMPAIGN] < 20
     assert inbox[Kind.HAM] == 300
-    assert sum(reply.startswith("550") for _, reply in replies) > 100, "in the end copies are refused"
+    assert not [reply for _, reply in replies if not reply.startswith("250")], "likeness alone refuses nobody"
 
 
 def test_one_line_in_the_log_for_each_message(way: Way) -> None:

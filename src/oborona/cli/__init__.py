@@ -1,7 +1,7 @@
 """The command line: `oborona COMMAND`.
 
 Exit status: 0 done; 1 a check of the command found something; 2 wrong usage; from sysexits.h: 66 a file can't be read,
-70 a fault of ours, 71 a socket can't be had, 74 a store can't be used, 78 what an admin must mend before another start can do better: settings
+70 a fault of ours, 71 a socket can't be had, 74 a store can't be used or the output not written, 78 what an admin must mend before another start can do better: settings
 or policy are wrong, another process holds the store, or a newer Oborona wrote it.
 """
 
@@ -16,6 +16,8 @@ from typing import Any, Final
 import click
 
 from oborona import __version__
+from oborona.cli.mailboxes import Unread
+from oborona.cli.output import Unwritten
 from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError, StoreVersion
 
 _COMMANDS: Final = {
@@ -32,6 +34,8 @@ _COMMANDS: Final = {
 """Command → module of this package, imported when it is asked for: a daemon carries no terminal tables in its memory."""
 
 _STATUS: Final = (
+    (Unread, os.EX_NOINPUT),
+    (Unwritten, os.EX_IOERR),
     (ConfigError, os.EX_CONFIG),
     (SocketError, os.EX_OSERR),
     (StoreBusy, os.EX_CONFIG),
@@ -58,6 +62,8 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except OboronaError as error:
             click.echo(f"oborona: {error}", err=True)
+            if isinstance(error, Unwritten):
+                sys.stdout = None  # or what is left would be tried again, and told as a traceback
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), os.EX_SOFTWARE)
             ctx.exit(status)
         except BrokenPipeError:  # `oborona ... | head`

@@ -10,14 +10,16 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 
 from oborona.cli.asked import Asked, pass_asked
-from oborona.cli.mailboxes import messages
+from oborona.cli.envelope import pass_envelope
+from oborona.cli.mailboxes import Unread, messages
+from oborona.cli.output import echo
+from oborona.cli.terminal import Terminal
 from oborona.message.shingles import Type
 from oborona.policy.headers import reason
 from oborona.policy.scan import Scan, scan
-from oborona.types import Client, Envelope
+from oborona.types import Envelope
 
 
 @click.command()
@@ -25,47 +27,25 @@ from oborona.types import Client, Envelope
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, allow_dash=True)
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@click.option("--ip", default="", metavar="ADDRESS", help="Address of the SMTP client.")
-@click.option("--name", default="", metavar="HOST", help="Its verified rDNS name.")
-@click.option("--helo", default="", metavar="NAME", help="What it called itself.")
-@click.option("--from", "sender", default="", metavar="ADDRESS", help="MAIL FROM.")
-@click.option("--rcpt", "recipients", multiple=True, metavar="ADDRESS", help="RCPT TO; may be repeated.")
-@click.option("--login", default="", metavar="NAME", help="SASL login.")
+@pass_envelope
 @pass_asked
-def check(
-    asked: Asked,
-    files: tuple[Path, ...],
-    as_json: bool,
-    ip: str,
-    name: str,
-    helo: str,
-    sender: str,
-    recipients: tuple[str, ...],
-    login: str,
-) -> None:
+def check(asked: Asked, files: tuple[Path, ...], as_json: bool, envelope: Envelope) -> None:
     """Score message files, mboxes, Maildirs or folders of messages; - is standard input. Nothing is counted or journaled.
 
     Exit status 66 when a file can't be read; the others are scored all the same.
     """
-    envelope = Envelope(
-        client=Client(ip=ip, name=name),
-        helo=helo,
-        sender=sender.strip("<>"),
-        recipients=recipients,
-        login=login,
-    )
-    policy, console, unread = asked.policy(), Console(soft_wrap=True), False
+    policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
     with asked.site() as site, asyncio.Runner() as runner:
         for path in files:
             try:
                 for source in messages(path):
                     result = runner.run(scan(source.raw, envelope, site, policy, now=time.time()))
                     if as_json:
-                        click.echo(msgspec.json.encode(as_object(source.name, result)))
+                        echo(msgspec.json.encode(as_object(source.name, result)))
                     else:
                         show(console, source.name, result)
-            except OSError as error:
-                click.echo(f"oborona: {path}: {error.strerror}", err=True)
+            except Unread as error:
+                click.echo(f"oborona: {error}", err=True)
                 unread = True
     if unread:
         click.get_current_context().exit(os.EX_NOINPUT)
@@ -77,7 +57,7 @@ def as_object(name: str, result: Scan) -> dict[str, Any]:
     return {
         "file": name,
         "verdict": verdict.action,
-        "score": verdict.score,
+        "score": float(verdict.score),  # a sum of no scores is the whole number 0
         "line": verdict.line,
         "decided_by": verdict.decided_by,
         "findings": verdict.findings,
@@ -89,7 +69,7 @@ def as_object(name: str, result: Scan) -> dict[str, Any]:
     }
 
 
-def show(console: Console, name: str, result: Scan) -> None:
+def show(console: Terminal, name: str, result: Scan) -> None:
     """Print a scan for people: the verdict, and why."""
     verdict = result.verdict
     colour = {"accept": "green", "spam": "yellow"}.get(verdict.action, "red")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.mailboxes import messages
+from oborona.cli.output import echo
 from oborona.counters.picture import picture
 from oborona.counters.store import StoredCounters, open_reader
 from oborona.message.parse import parse
@@ -44,11 +46,11 @@ def show(asked: Asked, what: str, every: bool) -> None:
             _draw(store, [Shingle(_type(found[1]), int(found[2], 16))], every=True)
             return
         path = Path(what)
-        if not path.exists():
+        if not os.path.lexists(path):
             raise click.BadParameter(f"{what!r} is neither TYPE:HASH nor a file")
         hasher = Hasher(asked.keys().shingles)
         for source in messages(path):
-            click.echo(source.name)
+            echo(source.name)
             _draw(store, list(pieces_asked(shingles(parse(source.raw), Envelope(), hasher))), every=every)
 
 
@@ -71,8 +73,8 @@ def _draw(store: StoredCounters, wanted: list[Shingle], *, every: bool) -> None:
                 unseen += 1
                 continue
             title = f"{Type(shingle.type).name.lower()}:{shingle.hash:016x}"
-            click.echo(picture(await store.timeline(shingle, now), now, title))
+            echo(picture(await store.timeline(shingle, now), now, title))
         if unseen:
-            click.echo(f"{unseen} pieces were not seen in two weeks")
+            echo(f"{unseen} pieces were not seen in two weeks")
 
     asyncio.run(draw())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
-import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,16 +16,18 @@ from typing import Final, NamedTuple
 import click
 import dns.exception
 import dns.resolver
-from rich.console import Console
 from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.terminal import Terminal
 from oborona.config import Address, UnixAddress
 from oborona.counters.store import open_reader
 from oborona.errors import OboronaError, StoreError
 from oborona.lock import holder
 from oborona.milter.service import COUNTERS, JOURNAL
+from oborona.milter.sockets import closed_folder
+from oborona.recheck.reading import Reader
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
 WAIT_S: Final = 3.0  # for an answer of the daemon, Postfix's tools or DNS
@@ -64,7 +66,7 @@ def doctor(asked: Asked) -> None:
     colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
     for report in reports:
         table.add_row(f"[{colours[report.state]}]{report.state}[/]", report.what, report.words)
-    Console(soft_wrap=True).print(table)
+    Terminal(soft_wrap=True).print(table)
     if any(report.state is State.WRONG for report in reports):
         click.get_current_context().exit(1)
 
@@ -91,11 +93,10 @@ def _state(asked: Asked) -> Iterator[Report]:
     yield Report("disk", State.FINE if free > ROOM else State.WRONG, f"{free / (1 << 20):,.0f} MiB free")
     yield _try("secret", lambda: _secret(folder))
     journal = folder / JOURNAL
-    yield Report(
-        "journal",
-        State.FINE if journal.exists() else State.LOOK,
-        str(journal) if journal.exists() else f"{journal} is not there yet",
-    )
+    if journal.exists():
+        yield _try("journal", lambda: asyncio.run(_journal(journal)))
+    else:
+        yield Report("journal", State.LOOK, f"{journal} is not there yet")
 
 
 def _counters(asked: Asked) -> Iterator[Report]:
@@ -113,6 +114,11 @@ def _counters(asked: Asked) -> Iterator[Report]:
 def _secret(folder: Path) -> str:
     secret.load(folder)
     return f"{folder / secret.FILE}; keep it in the backup"
+
+
+async def _journal(path: Path) -> str:
+    async with await Reader.open(path) as journal:
+        return f"{path} can be read: {await journal.count()} verdicts"
 
 
 def _open(folder: Path) -> str:
@@ -136,7 +142,10 @@ def _door(asked: Asked) -> Iterator[Report]:
     except OSError as error:
         yield Report("door", State.WRONG, f"{address}: {error.strerror or error}")
     if isinstance(address, UnixAddress):
-        yield from _reachable(Path(address.path))
+        closed = closed_folder(Path(address.path))
+        if closed is not None:
+            words = f"{closed} is closed to others: can the mail server's user get to {address.path}?"
+            yield Report("path", State.LOOK, words)
 
 
 def _connect(address: Address) -> socket.socket:
@@ -174,20 +183,6 @@ def _bindable(address: Address) -> Report:
     except OSError as error:
         return Report("socket", State.WRONG, f"{address}: {error.strerror}")
     return Report("socket", State.FINE, f"{address} can be had")
-
-
-def _reachable(path: Path) -> Iterator[Report]:
-    """A socket is of use only if Postfix's user can walk to it."""
-    for folder in reversed(path.parents):
-        try:
-            mode = folder.stat().st_mode
-        except OSError:
-            return
-        if not mode & stat.S_IXOTH:
-            yield Report(
-                "path", State.LOOK, f"{folder} is closed to others: can the mail server's user get to {path}?"
-            )
-            return
 
 
 def _resolver(_: Asked) -> Iterator[Report]:

@@ -33,7 +33,7 @@ def facts() -> str:
         f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(w.name.lower() for w in Window)} and METRIC one of",
         f"{_words([*(m.name.lower() for m in Metric), 'ham', 'spam_share'])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
         "minutes, or 14 days. The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
-        "what hangs on them) the smallest count that a sixth of the values reach.",
+        "what hangs on them) the smallest count that a fifth of the values reach, a third for texts under 30 words.",
         "",
         "| TYPE | number | from | what is hashed |",
         "|---|---|---|---|",

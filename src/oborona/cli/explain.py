@@ -13,12 +13,13 @@ from typing import Final
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.check import show
+from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
+from oborona.cli.terminal import Terminal
 from oborona.message.shingles import Type
 from oborona.milter.service import JOURNAL
 from oborona.policy.facts import TABLE
@@ -34,18 +35,21 @@ PIPED: Final = 160  # columns where there is no terminal to ask
 
 @click.command()
 @click.argument("what", metavar="ID|FILE")
+@pass_envelope
 @pass_asked
-def explain(asked: Asked, what: str) -> None:
+def explain(asked: Asked, what: str, envelope: Envelope) -> None:
     """Explain a verdict: rules, findings, facts, and what the counters say of each piece now.
 
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; then the evidence is that of the moment of the verdict.
-    FILE is scored now.
+    FILE (- is standard input) is scored now, as if it came with the envelope that the options say.
     """
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
+    console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     ident = from_text(what.partition(".")[0])
-    if ident is None and Path(what).exists():
-        asyncio.run(_file(asked, Path(what), console))
+    if ident is None and (what == "-" or os.path.lexists(what)):
+        asyncio.run(_file(asked, Path(what), envelope, console))
         return
+    if envelope != Envelope():
+        raise click.UsageError(f"no file {what}; an entry of the journal has its own envelope")
     entry = asyncio.run(_entry(asked, ident, what))
     if entry is None:
         click.echo(f"oborona: no file {what}, and nothing in the journal under that id", err=True)
@@ -55,26 +59,24 @@ def explain(asked: Asked, what: str) -> None:
 
 async def _entry(asked: Asked, ident: int | None, queue_id: str) -> Entry | None:
     async with await Reader.open(asked.state / JOURNAL) as journal:
-        if ident is None:
-            found = await journal.find(queue_id=queue_id)
-            if not found:
-                return None
-            ident = found[-1]
-        return await journal.get(ident)
+        entry = None if ident is None else await journal.get(ident)
+        if entry is None and (found := await journal.find(queue_id=queue_id)):  # some queue ids read as an id
+            entry = await journal.get(found[0])  # the newest: mail servers use queue ids again
+        return entry
 
 
-async def _file(asked: Asked, path: Path, console: Console) -> None:
+async def _file(asked: Asked, path: Path, envelope: Envelope, console: Terminal) -> None:
     policy = asked.policy()
     with asked.site() as site:
         for source in messages(path):
             now = time.time()
-            result = await scan(source.raw, Envelope(), site, policy, now=now)
+            result = await scan(source.raw, envelope, site, policy, now=now)
             show(console, source.name, result)
             _facts(console, msgspec.structs.asdict(result.facts))
             await _counts(console, site, result.pieces.shingles, now)
 
 
-async def _journaled(asked: Asked, entry: Entry, console: Console) -> None:
+async def _journaled(asked: Asked, entry: Entry, console: Terminal) -> None:
     when = datetime.fromtimestamp(entry.time, UTC).isoformat(sep=" ", timespec="seconds")
     about = Table.grid(padding=(0, 2))
     for name, value in (
@@ -100,7 +102,7 @@ async def _journaled(asked: Asked, entry: Entry, console: Console) -> None:
         await _counts(console, site, entry.shingles, time.time())
 
 
-def _rules(console: Console, rules: Sequence[RuleHit], findings: Sequence[Finding]) -> None:
+def _rules(console: Terminal, rules: Sequence[RuleHit], findings: Sequence[Finding]) -> None:
     for hit in rules:
         console.print(f"  {hit.score:>8.1f}  {hit.name}  {_plain(hit.say)}  {hit.mode if hit.mode == 'shadow' else ''}".rstrip(),
                       markup=False, highlight=False)  # fmt: skip
@@ -110,7 +112,7 @@ def _rules(console: Console, rules: Sequence[RuleHit], findings: Sequence[Findin
         )
 
 
-def _facts(console: Console, facts: dict[str, object]) -> None:
+def _facts(console: Terminal, facts: dict[str, object]) -> None:
     table = Table("fact", "value", title="facts that are not empty", title_justify="left")
     for fact in TABLE:
         value = facts.get(fact.attribute)
@@ -123,7 +125,7 @@ def _facts(console: Console, facts: dict[str, object]) -> None:
     console.print(table, markup=False, highlight=False)
 
 
-async def _counts(console: Console, site: Site, shingles: Sequence[Shingle], now: float) -> None:
+async def _counts(console: Terminal, site: Site, shingles: Sequence[Shingle], now: float) -> None:
     totals: Totals = await site.counters.read(shingles, now)
     table = Table(title="counted now", title_justify="left")
     table.add_column("piece", no_wrap=True)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from oborona.errors import OboronaError
 
 # A line that parts two messages of an mbox: "From ann@a.example Fri Nov 20 10:00:00 2026", after an empty line.  The date is asked for,
 # so that a sentence that begins with "From" parts nothing.
 _SEPARATOR: Final = re.compile(
     rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\d{1,2}:\d\d(?::\d\d)?[^\n]{0,40}\d{4}[^\n]{0,20}\r?\n"
 )
+
+
+class Unread(OboronaError):  # noqa: N818 - reads as what happened
+    """A file or folder can't be read, or holds nothing to read."""
 
 
 class Source(NamedTuple):
@@ -25,22 +33,60 @@ class Source(NamedTuple):
 def messages(path: Path) -> Iterator[Source]:
     """Yield each message of a file or folder, in order.
 
-    A Maildir gives what is in cur and new; any other folder the files in it and below. A file that begins with an mbox separator and
-    holds a second one is an mbox; with one it is a message that somebody saved with its envelope line.
+    A Maildir gives what is in cur and new; any other folder the files in it and below; what is neither file nor folder is passed over
+    there. A file that begins with an mbox separator and holds a second one is an mbox; with one it is a message that somebody saved with
+    its envelope line.
 
     Raises:
-        OSError: it can't be read.
+        Unread: it can't be read; of a folder, after all that can.
     """
     if str(path) == "-":
         yield Source("-", sys.stdin.buffer.read())
-    elif path.is_dir():
-        roots = [path / name for name in ("cur", "new")] if (path / "cur").is_dir() else [path]
-        for root in roots:
-            for file in sorted(root.rglob("*")):
-                if file.is_file() and not file.name.startswith("."):
-                    yield from messages(file)
+    elif _kind(path) == stat.S_IFDIR:
+        yield from _below(path)
     else:
-        yield from _split(str(path), path.read_bytes())
+        yield from _split(str(path), _read(path))
+
+
+def _below(folder: Path) -> Iterator[Source]:
+    roots = [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
+    empty, unread = True, list[Unread]()
+    for root in roots:
+        for file in sorted(root.rglob("*")):
+            if file.name.startswith("."):
+                continue
+            try:
+                if _kind(file) != stat.S_IFREG:
+                    continue
+                raw = _read(file)
+            except Unread as error:
+                unread.append(error)
+            else:
+                empty = False
+                yield from _split(str(file), raw)
+    if unread:
+        more = f" (and {len(unread) - 1} more in {folder})" if len(unread) > 1 else ""
+        raise Unread(f"{unread[0]}{more}")
+    if empty:
+        raise Unread(f"{folder}: holds no message files")
+
+
+def _kind(path: Path) -> int:
+    try:
+        return stat.S_IFMT(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP) and path.is_symlink():
+            raise Unread(f"{path}: is a link that leads nowhere, to {path.readlink()}") from error
+        raise Unread(f"{path}: {error.strerror}") from error
+
+
+def _read(path: Path) -> bytes:
+    if _kind(path) != stat.S_IFREG:  # a pipe that nobody writes to would be waited for without end
+        raise Unread(f"{path}: is neither a file nor a folder; write - to read standard input")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unread(f"{path}: {error.strerror}") from error
 
 
 def _split(name: str, raw: bytes) -> Iterator[Source]:

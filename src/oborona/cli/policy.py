@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.mailboxes import messages
+from oborona.cli.output import echo
+from oborona.cli.terminal import Terminal
 from oborona.config import SECTIONS
 from oborona.policy.scan import scan
 from oborona.types import Action, Envelope
@@ -36,8 +37,8 @@ def check(asked: Asked, ham: Path | None) -> None:
     Exit status 78 with file, line and column when something is wrong; 1 when good mail would be lost.
     """
     loaded, current = asked.loaded, asked.policy()
-    click.echo(f"{loaded.file or 'default settings'}: right")
-    click.echo(f"{asked.policy_folder}: right, {len(current.rules)} rules, version {current.version}")
+    echo(f"{loaded.file or 'default settings'}: right")
+    echo(f"{asked.policy_folder}: right, {len(current.rules)} rules, version {current.version}")
     if ham is None:
         return
     fired: Counter[str] = Counter()
@@ -49,13 +50,11 @@ def check(asked: Asked, ham: Path | None) -> None:
             total += 1
             if verdict.action is not Action.ACCEPT:
                 lost += 1
-                click.echo(
-                    f"{source.name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}"
-                )
+                echo(f"{source.name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}")
     table = Table("rule", "fired", "share", title=f"{total} good messages, {lost} would not reach the inbox")
     for name, times in fired.most_common():
         table.add_row(name, str(times), f"{times / total:.2%}")
-    Console().print(table)
+    Terminal().print(table)
     if lost:
         click.get_current_context().exit(1)
 
@@ -86,13 +85,11 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
             if place is not None or key == "score":
                 rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
     if as_json:
-        click.echo(
-            msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows})
-        )
+        echo(msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows}))
         return
     for name, value, where in rows:
         shown = msgspec.json.encode(value).decode()
-        click.echo(f"{name} = {shown}{f'    # {_short(where)}' if origin else ''}")
+        echo(f"{name} = {shown}{f'    # {_short(where)}' if origin else ''}")
 
 
 def _short(where: str) -> str:

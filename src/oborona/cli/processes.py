@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 import click
 
 from oborona.cli.asked import Asked, pass_asked
+from oborona.config import UnixAddress
 from oborona.milter.service import Role, run
+from oborona.milter.sockets import closed_folder
 
 
 @click.command()
@@ -53,5 +56,12 @@ def _run(asked: Asked, roles: Collection[Role]) -> None:
             "oborona: the line for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n"
             f"    smtpd_milters = {{ {address}, default_action=accept }}"
         )
+        closed = closed_folder(Path(milter.address.path)) if isinstance(milter.address, UnixAddress) else None
+        if closed is not None:
+            click.echo(
+                f"oborona: warning: {closed} is closed to others: a mail server that can't get through it lets all mail pass unscanned; "
+                f"chmod o+x {closed}, or set milter.listen elsewhere",
+                err=True,
+            )
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))

@@ -39,10 +39,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     contact: Annotated[
         str,
         Meta(
-            pattern=r"\A[!-~]*\Z",
+            pattern=r"\A[!-$&-~]*\Z",  # a percent sign means something to libmilter
             max_length=200,
             description="Where people whose mail was refused may ask: a URL or a mail address, shown in refusals.",
-            extra={"allowed": 'a URL or mail address in ASCII without spaces, or ""'},
+            extra={"allowed": 'a URL or mail address in ASCII without spaces and %, or ""'},
         ),
     ] = ""
 
@@ -125,12 +125,12 @@ class Milter(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.1,
             le=290,
-            description="Answer at the end of a message within this; Postfix itself waits 300 s.",
+            description="What a scan waits for (stores) must answer within this; its own work is bounded by limits. Postfix waits 300 s.",
         ),
     ] = 10.0
     command_deadline_s: Annotated[
         float,
-        Meta(ge=0.1, le=29, description="Answer any earlier command within this; Postfix itself waits 30 s."),
+        Meta(ge=0.1, le=29, description="The same for any earlier command; Postfix itself waits 30 s."),
     ] = 5.0
     on_failure: Annotated[
         Literal["accept", "tempfail"],

@@ -1,6 +1,6 @@
-"""Writes confusables.tsv: every character that `normalise` replaces, and by what.
+"""Writes message/confusables.tsv: every character that `normalise` replaces, and by what.
 
-    python message/generate_confusables.py [OUTPUT]      needs the package confusable-homoglyphs (3.3.1: Unicode 15.1)
+    python tests/message/generate_confusables.py [OUTPUT]      needs the package confusable-homoglyphs (3.3.1: Unicode 15.1)
 
 Source: the confusables data of Unicode Technical Standard 39 (© Unicode, Inc., Unicode License v3), as that package carries it,
 and the Unicode database of the running Python. Not part of the running program.
@@ -89,7 +89,9 @@ def table() -> dict[str, str]:
 
 
 def main() -> None:
-    output = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("confusables.tsv")
+    output = (
+        Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "message" / "confusables.tsv"
+    )
     lines = [f"{ord(character):04X}\t{shape}\n" for character, shape in sorted(table().items())]
     output.write_text(_NOTICE + "".join(lines), "utf-8")
 

@@ -1,0 +1,64 @@
+"""The options that say what a message file does not: who sent it, from where, to whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from ipaddress import ip_address
+from typing import Any, Final
+
+import click
+
+from oborona.types import Client, Envelope
+
+_UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # no mail server lets these into an address
+
+
+def pass_envelope(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --ip, --name, --helo, --from, --rcpt and --login, and hand them to it as `envelope`."""
+
+    @click.option("--ip", default="", metavar="ADDRESS", callback=_ip, help="Address of the SMTP client.")
+    @click.option("--name", default="", metavar="HOST", help="Its verified rDNS name.")
+    @click.option("--helo", default="", metavar="NAME", help="What it called itself.")
+    @click.option("--from", "sender", default="", metavar="ADDRESS", callback=_mailbox, help="MAIL FROM.")
+    @click.option(
+        "--rcpt", "recipients", multiple=True, metavar="ADDRESS", callback=_mailboxes,
+        help="RCPT TO; may be repeated.",
+    )  # fmt: skip
+    @click.option("--login", default="", metavar="NAME", help="SASL login.")
+    @wraps(command)
+    def with_envelope(
+        *args: Any,
+        ip: str,
+        name: str,
+        helo: str,
+        sender: str,
+        recipients: tuple[str, ...],
+        login: str,
+        **others: Any,
+    ) -> None:
+        client = Client(ip=ip, name=name)
+        envelope = Envelope(client=client, helo=helo, sender=sender, recipients=recipients, login=login)
+        command(*args, envelope=envelope, **others)
+
+    return with_envelope
+
+
+def _ip(_: click.Context, __: click.Parameter, text: str) -> str:
+    """The address as mail servers write it; empty is none."""
+    try:
+        return str(ip_address(text)) if text else ""
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no IP address") from None
+
+
+def _mailbox(_: click.Context, __: click.Parameter, text: str) -> str:
+    """The address without <>; empty is the sender of a bounce."""
+    if _UNFIT.search(text):
+        raise click.BadParameter(f"{text!r} holds blanks or control characters")
+    return text.removeprefix("<").removesuffix(">")
+
+
+def _mailboxes(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_mailbox(context, option, text) for text in texts)

@@ -1,0 +1,24 @@
+"""Tables and colours on standard output; a module of its own, since daemons and `--json` need no terminal."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+from rich.console import Console
+
+from oborona.cli.output import written
+
+
+class Terminal(Console):
+    """A console whose errors are those of `oborona.cli.output.echo`."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as `Console.print` does."""
+        with written():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave the pipe's end to the command line; rich would exit with 1."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

@@ -1,0 +1,90 @@
+"""What a worker says of counters that cannot be written: when it begins, when memory is full, and when it is over."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oborona.config import Settings
+from oborona.counters.store import LmdbCounters
+from oborona.milter.door import DoorFactory
+from oborona.milter.worker import Server, Worker
+from oborona.types import Amounts, Pieces, Shingle
+
+POLICY = Path(__file__).parents[2] / "etc" / "policy.d"
+
+
+async def start(_: DoorFactory) -> Server:
+    raise NotImplementedError
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    with socket.socket() as listener:
+        yield Worker(
+            number=0,
+            settings=Settings(),
+            name="mx.example",
+            state=tmp_path,
+            policy=POLICY,
+            start=start,
+            listener=listener,
+        )
+
+
+def add(counters: LmdbCounters, first: int, count: int) -> None:
+    shingles = tuple(Shingle(1, number) for number in range(first, first + count))
+    counters.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=1), time.time())
+
+
+def test_a_full_disk_is_told_once_and_the_total_at_the_end(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("oborona.counters.store.RETRY_S", 0.0)
+    counters = LmdbCounters(tmp_path / "counters", "worker-0", buffer_entries=10)
+    for round_ in range(2):  # the second time is told as the first, with a number of its own
+        caplog.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr("oborona.counters.spool.os.write", no_room)
+            for step in range(5):
+                add(counters, 100 * step, 8)
+                worker._flush_once(counters)
+        assert [record.getMessage() for record in caplog.records] == [
+            "counters wait in memory",
+            "memory for counters is full, new ones are turned away",
+        ]
+        for _ in range(3):
+            worker._flush_once(counters)
+        [over] = caplog.records[2:]
+        assert over.getMessage() == "counters are written again"
+        assert vars(over)["fields"] == {"turned_away": 30}
+        assert counters.dropped == 30 * (round_ + 1)
+    counters.close()
+
+
+def test_trouble_is_not_over_while_nothing_is_tried(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("oborona.counters.store.RETRY_S", 1e9)
+    counters = LmdbCounters(tmp_path / "counters", "worker-0")
+    add(counters, 0, 8)
+    with monkeypatch.context() as patch:
+        patch.setattr("oborona.counters.spool.os.write", no_room)
+        for _ in range(3):
+            worker._flush_once(counters)
+    assert [record.getMessage() for record in caplog.records] == ["counters wait in memory"]
+    counters.close()
