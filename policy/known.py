@@ -42,8 +42,12 @@ class Known:
     __slots__ = ("_rows", "_shared")
 
     def __init__(
-        self, shingles: Sequence[Shingle] = (), totals: Totals = (), *, words: int = SHORT_WORDS
-    ) -> None:  # type: ignore[assignment]
+        self,
+        shingles: Sequence[Shingle] = (),
+        totals: Sequence[list[list[int]]] = (),
+        *,
+        words: int = SHORT_WORDS,
+    ) -> None:
         self._shared = SHARED if words >= SHORT_WORDS else SHARED_SHORT
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
