@@ -29,7 +29,7 @@ COUNTED: Final = 16  # of them, counted as shingles each: enough to see a campai
 WINDOW: Final = 2  # words
 LONG_WORD: Final = 4  # letters: shorter ones are mostly grammar, and make everybody's windows
 MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
-MIN_WORDS: Final = 8  # a sentence; of so short a text more values must be shared (policy/known.py)
+MIN_WORDS: Final = 12  # above greetings; of so short a text more values must be shared (policy/known.py)
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
 MAX_REMEMBERED: Final = 20_000  # words of each dictionary: 3 MB; as many as a language has in common use

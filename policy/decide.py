@@ -31,7 +31,7 @@ def decide(
     shadow = sorted(
         (hit for hit in hits if hit.mode is Mode.SHADOW), key=lambda hit: (-abs(hit.score), hit.name)
     )
-    score = round(sum(hit.score for hit in live), 2)
+    score = round(sum((hit.score for hit in live), 0.0), 2)
     if score >= reject_score:
         action, line = Action.REJECT, reject_score
     elif score >= spam_score:

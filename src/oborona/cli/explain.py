@@ -139,8 +139,9 @@ async def _counts(console: Terminal, site: Site, shingles: Sequence[Shingle], no
 
 
 def _name(shingle: Shingle) -> str:
-    """As `counters show` takes it."""
-    return f"{Type(shingle.type).name.lower()}:{shingle.hash:016x}"
+    """As `counters show` takes it; the number alone for a type that another version journaled."""
+    known = shingle.type in Type.__members__.values()
+    return f"{Type(shingle.type).name.lower() if known else shingle.type}:{shingle.hash:016x}"
 
 
 def _plain(text: str) -> str:
