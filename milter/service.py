@@ -36,6 +36,7 @@ from oborona.milter.worker import Server, Worker
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import schema
+from oborona.recheck.ident import WORKERS
 from oborona.recheck.keeper import keep
 
 COUNTERS: Final = "counters"  # folder in the state folder
@@ -130,7 +131,7 @@ def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
         asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
     )
     listening.callback(sockets.close_and_unlink, listener)
-    count = asked.workers or len(os.sched_getaffinity(0))
+    count = min(asked.workers or len(os.sched_getaffinity(0)), WORKERS)
     return [
         Job(name=f"worker-{number}", run=partial(_work, loaded, number, listener), sockets=(listener,))
         for number in range(count)
