@@ -2,8 +2,8 @@
 
     connect → helo → mail → rcpt… → end of message → mail → …
 
-Every call has a deadline and a crash barrier: past either, the mail server gets the configured answer, the log a traceback under the
-message's id, and the message the finding `partial`.  Counting and the journal come after the answer.  Nothing of one message
+Every wait has a deadline, every call a crash barrier: past either, the mail server gets the configured answer, the log a traceback under the
+message's id, and the message the finding `partial`.  What a scan computes is bounded by the parser's limits, not by the clock.  Counting and the journal come after the answer.  Nothing of one message
 is left when the next begins; what belongs to the connection is its client and its HELO.
 """
 
