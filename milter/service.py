@@ -32,15 +32,13 @@ from oborona.milter.log import Format, set_up
 from oborona.milter.native import NativeServer
 from oborona.milter.reply import Answer
 from oborona.milter.supervisor import Job, Supervisor
-from oborona.milter.worker import Server, Worker
+from oborona.milter.worker import COUNTERS, JOURNAL, Server, Worker
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
 from oborona.recheck.keeper import keep
 
-COUNTERS: Final = "counters"  # folder in the state folder
-JOURNAL: Final = "journal.db"
 MIB: Final = 1 << 20
 GUARD_AFTER_S: Final = (
     5.0  # a transport waits this much longer than a session may take: the session answers first

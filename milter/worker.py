@@ -36,6 +36,8 @@ from oborona.policy.watch import LivePolicy
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
 
+COUNTERS: Final = "counters"  # folder in the state folder
+JOURNAL: Final = "journal.db"
 WATCH_S: Final = 1.0  # between looks at the policy folder
 
 log = logging.getLogger("oborona.worker")
@@ -101,10 +103,10 @@ class Worker:
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
         counters = LmdbCounters(
-            self._state / "counters", f"worker-{self._number}", sync_s=self._settings.counters.sync_s
+            self._state / COUNTERS, f"worker-{self._number}", sync_s=self._settings.counters.sync_s
         )
         async with await Journal.open(
-            self._state / "journal.db", batch_s=self._settings.journal.batch_s
+            self._state / JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:
             bench = Bench(
                 site=Site(name=self._name, hasher=Hasher(keys.shingles), counters=counters),

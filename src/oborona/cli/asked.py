@@ -15,7 +15,8 @@ from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import open_reader
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
-from oborona.milter.service import COUNTERS, site_name
+from oborona.milter.service import site_name
+from oborona.milter.worker import COUNTERS
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader

@@ -25,8 +25,8 @@ from oborona.config import Address, UnixAddress
 from oborona.counters.store import open_reader
 from oborona.errors import OboronaError, StoreError
 from oborona.lock import holder
-from oborona.milter.service import COUNTERS, JOURNAL
 from oborona.milter.sockets import closed_folder
+from oborona.milter.worker import COUNTERS, JOURNAL
 from oborona.recheck.reading import Reader
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks

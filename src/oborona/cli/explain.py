@@ -21,7 +21,7 @@ from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.terminal import Terminal
 from oborona.message.shingles import Type
-from oborona.milter.service import JOURNAL
+from oborona.milter.worker import JOURNAL
 from oborona.policy.facts import TABLE
 from oborona.policy.ports import Totals
 from oborona.policy.scan import Site, scan
