@@ -55,12 +55,12 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
             sys.exit(
                 f"{program} is missing: apt-get install --no-install-recommends rspamd redis-server unbound"
             )
-    milter, redis, resolver = _free_port(), _free_port(), _free_port()
+    milter, redis_port, resolver = free_port(), free_port(), free_port()
     local = folder / "etc/local.d"
     local.mkdir(parents=True)
     for name in ("data", "run", "log"):
         (folder / name).mkdir()
-    for name, text in _rspamd_settings(folder, milter, redis, resolver, workers).items():
+    for name, text in _rspamd_settings(folder, milter, redis_port, resolver, workers).items():
         (local / name).write_text(text)
     (folder / "unbound.conf").write_text(
         f'server:\n interface: 127.0.0.1@{resolver}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
@@ -71,24 +71,7 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
         os.chown(path, user.pw_uid, user.pw_gid)
         path.chmod(0o755)
     with ExitStack() as stack:
-        redis_pid = stack.enter_context(
-            _running(
-                [
-                    "redis-server",
-                    "--port",
-                    str(redis),
-                    "--bind",
-                    "127.0.0.1",
-                    "--save",
-                    "",
-                    "--appendonly",
-                    "no",
-                    "--dir",
-                    folder,
-                ],
-                folder / "redis.log",
-            )
-        )
+        redis_pid = stack.enter_context(redis(folder, redis_port))
         dns_pid = stack.enter_context(
             _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], folder / "unbound.log")
         )
@@ -103,6 +86,16 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
         )  # fmt: skip
         _wait(lambda: _port_answers(milter), folder / "rspamd.log")
         yield Server("rspamd", f"127.0.0.1:{milter}", {"rspamd": pid, "redis": redis_pid, "unbound": dns_pid})
+
+
+@contextmanager
+def redis(folder: Path, port: int) -> Iterator[int]:
+    """Run Debian's redis-server in memory alone, on a port of loopback; yield its pid."""
+    settings = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder)
+    log = folder / "redis.log"
+    with _running(["redis-server", "--port", str(port), *settings], log) as pid:
+        _wait(lambda: _port_answers(port), log)
+        yield pid
 
 
 def _rspamd_settings(folder: Path, milter: int, redis: int, resolver: int, workers: int) -> dict[str, str]:
@@ -157,7 +150,8 @@ def _port_answers(port: int) -> bool:
         return trial.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
     with socket.socket() as trial:
         trial.bind(("127.0.0.1", 0))
         return int(trial.getsockname()[1])

@@ -6,9 +6,10 @@
     entries   all keys of 10 bytes, then their cells of 8 bytes (`record.py`), in the segments' order
     pairs     key of P, key of U, bucket of the first sight
 
-A record is applied whole or not at all: a pair and the count of its P never part. Reading tells a torn record (its
-end may still be coming) from a damaged one (no end will mend it). Limits: a length field that was itself damaged
-looks torn until the spool ends.
+Version 2 has one more segment before the others: keys to forget, their cells zero. A record that forgets nothing is
+written as version 1. A record is applied whole or not at all: a pair and the count of its P never part. Reading tells
+a torn record (its end may still be coming) from a damaged one (no end will mend it). Limits: a length field that was
+itself damaged looks torn until the spool ends.
 """
 
 from __future__ import annotations
@@ -18,27 +19,35 @@ import zlib
 from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from oborona.counters.buffer import Buffer, cells_of
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, KEY_BYTES, RING
+from oborona.counters.window import bucket_of
 from oborona.errors import StoreVersion
 
 MAGIC: Final = b"OBSP"
-VERSION: Final = 1
+VERSION: Final = 2
+FORGETS_NOTHING: Final = 1
 START: Final = struct.Struct("<4sHHII")  # magic, version, segments, length, CRC
 REST: Final = struct.Struct("<QdII")  # sequence, time, entries, pairs: the first that the CRC covers
 SEGMENT: Final = struct.Struct("<qI")
 PAIR: Final = struct.Struct(f"<{KEY_BYTES}s{KEY_BYTES}sq")
 HEADER_BYTES: Final = START.size + REST.size
 LENGTH_LIMIT: Final = 64 << 20  # a full buffer is a tenth of it; more is a damaged length
+KEYS: Final = np.dtype([("head", ">u2"), ("hash", ">u8")])  # a key: prefix and type, hash
+
+Keys = npt.NDArray[np.void]  # of KEYS
+Cells = npt.NDArray[np.uint64]
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """What one flush counted in one bucket."""
 
     bucket: int
-    keys: list[bytes]
-    cells: list[bytes]  # beside `keys`; a key comes again for each further level
+    keys: Keys
+    cells: Cells  # beside `keys`; a key comes again for each further level
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +55,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     sequence: int
     time: float  # Unix seconds of the flush
+    forgotten: list[bytes]  # keys to forget, before anything is added
     segments: list[Segment]
     pairs: list[tuple[bytes, bytes, int]]  # P, U, bucket of the first sight
     end: int  # offset behind it
@@ -64,7 +74,11 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
     segments: list[bytes] = []
     keys: list[bytes] = []
     cells: list[bytes] = []
-    entries = 0
+    entries = len(buffer.forgotten)
+    if entries:
+        segments.append(SEGMENT.pack(bucket_of(now), entries))
+        keys += buffer.forgotten
+        cells.append(bytes(CELL_BYTES * entries))
     for bucket, summed in buffer.counts.items():
         head = (bucket % RING) << BUCKET_SHIFT
         before = entries
@@ -87,7 +101,8 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
         for (both, _day), bucket in firsts.items()
     ]
     covered = b"".join([REST.pack(sequence, now, entries, len(pairs)), *segments, *keys, *cells, *pairs])
-    start = START.pack(MAGIC, VERSION, len(segments), len(covered) - REST.size, zlib.crc32(covered))
+    version = VERSION if buffer.forgotten else FORGETS_NOTHING
+    start = START.pack(MAGIC, version, len(segments), len(covered) - REST.size, zlib.crc32(covered))
     return start + covered
 
 
@@ -124,25 +139,28 @@ def decode(data: bytes, offset: int = 0) -> Batch:
     shape = list(SEGMENT.iter_unpack(data[place:key_place]))
     if sum(count for _bucket, count in shape) != entries:
         raise Damaged("its segments and its entries differ")
+    keys = np.frombuffer(data, KEYS, entries, key_place)
+    cells = np.frombuffer(data, "<u8", entries, cell_place)
+    at = 0
     for bucket, count in shape:
-        keys = data[key_place : key_place + count * KEY_BYTES]
-        cells = data[cell_place : cell_place + count * CELL_BYTES]
-        found.append(
-            Segment(
-                bucket=bucket,
-                keys=[keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)],
-                cells=[cells[at : at + CELL_BYTES] for at in range(0, len(cells), CELL_BYTES)],
-            )
-        )
-        key_place += count * KEY_BYTES
-        cell_place += count * CELL_BYTES
+        found.append(Segment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count]))
+        at += count
+    forgotten: list[bytes] = []
+    if version > FORGETS_NOTHING and found:
+        forgotten = split_keys(found.pop(0).keys.tobytes())
     return Batch(
         sequence=sequence,
         time=time,
+        forgotten=forgotten,
         segments=found,
         pairs=list(PAIR.iter_unpack(data[pair_place:end])),
         end=end,
     )
+
+
+def split_keys(keys: bytes) -> list[bytes]:
+    """Return keys that lie one behind the other as a list."""
+    return [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
 
 
 def resume(data: bytes, offset: int) -> int:

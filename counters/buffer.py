@@ -1,8 +1,9 @@
 """A worker's adds, summed in memory until they are flushed; no I/O.
 
-Per bucket a dictionary from key to one integer: six counts side by side, 64 bits each, so that adding a message is one
-lookup and one addition a shingle (five times 1 is 5). Unique pairs are kept as the first sight of each (P, day) under
-its U: whether U grows is the store's to say, but a reader of this process may count on what it will say.
+Per bucket a dictionary from key to one integer: six counts side by side, 96 bits each, so that adding a message is one
+lookup and one addition a shingle (five times 1 is 5), and four billion largest amounts meet no neighbour. Unique pairs
+are kept as the first sight of each (P, day) under its U: whether U grows is the store's to say, but a reader of this
+process may count on what it will say. What was forgotten is forgotten before anything here is added.
 
 The size is bounded: at ENTRIES new keys are turned away and counted in `dropped`; known ones go on summing. It gets
 there only when nothing can be flushed for minutes: the disk is full.
@@ -10,36 +11,48 @@ there only when nothing can be flushed for minutes: the disk is full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, KEY, PREFIXES, RING, cells
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, RING, cells
 from oborona.counters.window import METRICS, SATURATED, bucket_of, check, day_of
-from oborona.types import Amounts, Pieces, Prefix
+from oborona.types import Amounts
 
 ENTRIES: Final = 250_000  # about 50 MB of dictionary, and a record of 5 MB
-FIELD_BITS: Final = 64
+FIELD_BITS: Final = 96
 FIELD: Final = (1 << FIELD_BITS) - 1
-SMALL: Final = 1 << 32  # 2^31 amounts below this fit above the largest saturated count without a carry
 
 Summed = dict[bytes, int]
 
 
 class Buffer:
-    """Adds of one flush: `counts` by bucket and key, `pairs` by U and (P, day)."""
+    """Adds of one flush: `counts` by bucket and key, `pairs` by U and (P, day), `forgotten` keys."""
 
-    __slots__ = ("_limit", "counts", "dropped", "entries", "pairs")
+    __slots__ = ("_limit", "counts", "dropped", "entries", "forgotten", "pairs")
 
     def __init__(self, limit: int = ENTRIES) -> None:
         self.counts: dict[int, Summed] = {}
         self.pairs: dict[bytes, dict[tuple[bytes, int], int]] = {}  # U → (P, day) → bucket of the first
+        self.forgotten: set[bytes] = set()
         self.entries = 0
         self.dropped = 0
         self._limit = limit
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> None:
+    def add(
+        self,
+        keys: Sequence[bytes],
+        pairs: Sequence[tuple[bytes, bytes]],
+        amounts: Amounts,
+        now: float,
+    ) -> None:
         """Sum a message's shingles and note its pairs.
+
+        Args:
+            keys: of the shingles.
+            pairs: keys of P and U.
+            amounts: added to each of `keys`.
+            now: Unix seconds.
 
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
@@ -48,41 +61,37 @@ class Buffer:
         summed = self.counts.get(bucket)
         if summed is None:
             summed = self.counts[bucket] = {}
-        first, pack = PREFIXES[prefix], KEY.pack
         before = len(summed)
-        packed, small = _packed(amounts)
+        packed = _packed(amounts)
         room = self._limit - self.entries
-        if pieces.pairs:
+        if pairs:
             day = day_of(bucket)
-            for both, distinct in pieces.pairs:
-                pair = pack(first, *both)
-                if room <= 2 * len(pieces.pairs) and pair not in summed:
+            for pair, distinct in pairs:
+                if room <= 2 * len(pairs) and pair not in summed:
                     self.dropped += 1
                     continue
-                firsts = self.pairs.setdefault(pack(first, *distinct), {})
+                firsts = self.pairs.setdefault(distinct, {})
                 if (pair, day) not in firsts:
                     firsts[pair, day] = bucket
                     self.entries += 1
                 summed[pair] = summed.get(pair, 0) + 1
         if packed:
-            keys: Iterable[bytes] = [pack(first, *shingle) for shingle in pieces.shingles]
-            if room < len(pieces.shingles):
-                keys = self._admitted(keys, summed, room)
-            if small:
-                get = summed.get
-                for key in keys:
-                    summed[key] = get(key, 0) + packed
-            else:
-                for key in keys:
-                    summed[key] = _saturated(summed.get(key, 0), amounts)
+            admitted = keys if room >= len(keys) else self._admitted(keys, summed, room)
+            get = summed.get
+            for key in admitted:
+                summed[key] = get(key, 0) + packed
         self.entries += len(summed) - before
 
-    def read_into(self, keys: list[bytes], records: list[bytes]) -> None:
-        """Append to each key's record the cells of what is summed here; pairs are `pairs_of`."""
-        for bucket, summed in self.counts.items():
-            for place, packed in enumerate(map(summed.get, keys)):
-                if packed:
-                    records[place] += cells_of(packed, bucket)
+    def forget(self, key: bytes) -> None:
+        """Note that all that was counted before this buffer began is to be forgotten; nothing may be counted in it yet.
+
+        Raises:
+            ValueError: something is.
+        """
+        if self.counts:
+            raise ValueError("what is forgotten comes before what is added")
+        self.forgotten.add(key)
+        self.entries = len(self.forgotten)
 
     def _admitted(self, keys: Iterable[bytes], summed: Summed, room: int) -> Iterator[bytes]:
         for key in keys:
@@ -104,13 +113,6 @@ def cells_of(packed: int, bucket: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _packed(amounts: Amounts) -> tuple[int, bool]:
+def _packed(amounts: Amounts) -> int:
     check(amounts)
-    return sum(amount << (FIELD_BITS * metric) for metric, amount in enumerate(amounts)), max(amounts) < SMALL
-
-
-def _saturated(packed: int, amounts: Amounts) -> int:
-    return sum(
-        min((packed >> (FIELD_BITS * metric) & FIELD) + amount, SATURATED) << (FIELD_BITS * metric)
-        for metric, amount in enumerate(amounts)
-    )
+    return sum(amount << (FIELD_BITS * metric) for metric, amount in enumerate(amounts))

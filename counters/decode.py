@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from oborona.counters import record, window
 from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, METRICS, Timeline, bucket_of, day_of
 from oborona.types import Window
 
+REMEMBERED: Final = 4096  # records; about 3 MB
 CLASSES: Final = len(Window)
 OUTSIDE: Final = CLASSES
 EXACT_LEVEL: Final = 5  # 127 * 128^5 < 2^42: two thousand such cells still add up below 2^53
@@ -47,13 +48,10 @@ def _totals(records: list[bytes], now: float) -> list[list[list[int]]]:
     cells = np.frombuffer(b"".join(records), "<u8")
     if not len(cells):
         return []
-    levels = cells >> LEVEL_SHIFT & LEVEL_MASK
-    top = int(levels.max())
-    if top > EXACT_LEVEL:
+    levels = levels_of(cells)
+    if int(levels.max()) > EXACT_LEVEL:
         return [_exact(one, now) for one in records]
-    counts = cells[:, None] >> SHIFTS & DIGIT
-    if top:
-        counts <<= (levels * WEIGHT_BITS)[:, None]
+    counts = amounts(cells, levels)
     owners = np.repeat(np.arange(len(records)), [len(one) // record.CELL_BYTES for one in records])
     groups = owners * (CLASSES + 1) + _classes(bucket_of(now))[(cells >> PLACE_SHIFT).astype(np.intp)]
     sums = np.bincount(
@@ -64,6 +62,47 @@ def _totals(records: list[bytes], now: float) -> list[list[list[int]]]:
     by_window = sums.astype(np.int64).reshape(len(records), CLASSES + 1, METRICS)[:, :CLASSES]
     nested: list[list[list[int]]] = by_window.cumsum(axis=1).tolist()
     return nested
+
+
+def levels_of(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return by what power of 128 each cell's digits are to be multiplied."""
+    return cells >> LEVEL_SHIFT & LEVEL_MASK
+
+
+def amounts(cells: npt.NDArray[np.uint64], levels: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return [cell][Metric], each 0..2^63-1; `levels` as `levels_of` gives them."""
+    counts = cells[:, None] >> SHIFTS & DIGIT
+    if levels.any():
+        counts <<= (levels * WEIGHT_BITS)[:, None]
+    return counts
+
+
+class Remembered:
+    """Totals of records as they were when last read: what is read often is mostly unchanged since.
+
+    Args:
+        limit: records remembered; all are dropped when there are more, and when a bucket ends.
+    """
+
+    __slots__ = ("_bucket", "_limit", "_rows")
+
+    def __init__(self, limit: int = REMEMBERED) -> None:
+        self._limit = limit
+        self._bucket = 0
+        self._rows: dict[bytes, list[list[int]]] = {}
+
+    def totals(self, records: Sequence[bytes], now: float) -> list[list[list[int]]]:
+        """Return [record][Window][Metric]; the inner lists are shared with other answers: they are not to be changed."""
+        bucket = bucket_of(now)
+        if bucket != self._bucket or len(self._rows) > self._limit:
+            self._rows = {b"": [[0] * METRICS for _ in Window]}
+            self._bucket = bucket
+        found = list(map(self._rows.get, records))
+        fresh = [place for place, row in enumerate(found) if row is None]
+        if fresh:
+            for place, row in zip(fresh, _totals([records[place] for place in fresh], now), strict=True):
+                found[place] = self._rows[records[place]] = row
+        return cast(list[list[list[int]]], found)
 
 
 def timeline(one: bytes, now: float) -> Timeline:

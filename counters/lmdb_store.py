@@ -4,6 +4,7 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \0newest            the last ten-minute bucket that was believed, i64
     \0purge             where the next purge goes on, a key
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
+    \0doorkeeper...     `doorkept.py`
     \1..., \2...        packed records (`record.py`) of prefix in, out
 
 One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
@@ -34,6 +35,8 @@ VERSION_KEY: Final = b"\0version"
 NEWEST_KEY: Final = b"\0newest"
 PURGE_KEY: Final = b"\0purge"
 POSITION_KEY: Final = b"\0spool/"
+DOORKEEPER_KEY: Final = b"\0doorkeeper"
+DOORKEEPER_CHANGES_KEY: Final = b"\0doorkeeper/"
 FIRST_RECORD: Final = b"\1"
 
 U32: Final = struct.Struct("<I")
@@ -158,6 +161,15 @@ def positions(txn: lmdb.Transaction[bytes]) -> dict[str, Position]:
     return found
 
 
+def begin(environment: lmdb.Environment) -> lmdb.Transaction[bytes]:
+    """Return a read transaction, also when the writer has let the store grow."""
+    try:
+        return environment.begin()
+    except lmdb.MapResizedError:
+        environment.set_mapsize(0)
+        return environment.begin()
+
+
 class Reader:
     """The reading side; one per process, one thread.
 
@@ -190,13 +202,13 @@ class Reader:
             if environment is None:
                 yield None
                 return
-            try:
-                txn = environment.begin()
-            except lmdb.MapResizedError:  # the writer has let it grow
-                environment.set_mapsize(0)
-                txn = environment.begin()
-            with txn:
+            with begin(environment) as txn:
                 yield txn
+
+    @property
+    def environment(self) -> lmdb.Environment | None:
+        """What the last transaction was of, for tools that walk it; None before the first, and while there is no store."""
+        return self._environment
 
     def close(self) -> None:
         """Close the environment, unless another gave it."""
@@ -228,11 +240,8 @@ class Reader:
             max_spare_txns=1,
         )
         try:
-            try:
-                made = self._is_made(environment)
-            except lmdb.MapResizedError:
-                environment.set_mapsize(0)
-                made = self._is_made(environment)
+            with begin(environment) as txn:
+                made = check_version(txn, self.directory)
         except BaseException:
             environment.close()
             raise
@@ -241,7 +250,3 @@ class Reader:
             return None
         self._environment = environment
         return environment
-
-    def _is_made(self, environment: lmdb.Environment) -> bool:
-        with environment.begin() as txn:
-            return check_version(txn, self.directory)

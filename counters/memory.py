@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oborona.counters import window
+from oborona.counters.top import TOP_LIMIT, Ranks, ranked
 from oborona.counters.window import METRICS, SATURATED, Timeline, bucket_of, day_of
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle
+from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
 
 
 class MemoryCounters:
-    """The contract of `policy.ports.Counters`, and `timeline`."""
+    """The contract of `oborona.counters.contract`."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Prefix, Shingle], dict[int, list[int]]] = {}
@@ -25,9 +26,30 @@ class MemoryCounters:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted."""
         return [window.totals(self._kept.get((prefix, shingle), {}), now) for shingle in shingles]
 
+    async def read_add(
+        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+    ) -> list[list[list[int]]]:
+        """Count a message as `add` does; return what `read` of its shingles gave before."""
+        before = await self.read(pieces.shingles, now, prefix)
+        self.add(pieces, amounts, now, prefix)
+        return before
+
     async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
         """Return 144 ten-minute buckets and 14 days up to `now`."""
         return window.timeline(self._kept.get((prefix, shingle), {}), {}, now)
+
+    async def top(
+        self,
+        shingle_type: int,
+        metric: Metric,
+        window: Window,
+        now: float,
+        prefix: Prefix = Prefix.IN,
+        limit: int = TOP_LIMIT,
+    ) -> Ranks:
+        """Return the shingles of a type that counted most of a metric in a window at `now`, heaviest first."""
+        ours = [one for where, one in self._kept if (where, one.type) == (prefix, shingle_type)]
+        return ranked(ours, await self.read(ours, now, prefix), metric, window, limit)
 
     def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Count the shingles, and decide the unique pairs by the day of `now`.
@@ -44,6 +66,11 @@ class MemoryCounters:
             self._count(pair.both, Amounts(seen=1), bucket, prefix)
         for shingle in pieces.shingles:
             self._count(shingle, amounts, bucket, prefix)
+
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Forget what is counted under a shingle."""
+        del now
+        self._kept.pop((prefix, shingle), None)
 
     def _count(self, shingle: Shingle, amounts: Amounts, bucket: int, prefix: Prefix) -> None:
         counts = self._kept.setdefault((prefix, shingle), {}).setdefault(bucket, [0] * METRICS)

@@ -1,99 +1,148 @@
 """Batches into the store, inside one write transaction.
 
-    sum the cells of all batches by key → read the stored records of these keys, in key order
-    → a pair whose P has nothing stored for its day adds one to U → merge cells into records → write in key order
+    decide the pairs: a P that has nothing stored for its day adds one to its U → sum all by key (`summed.py`)
+    → read the stored records, in key order → a key without a record: seen once, it goes to the doorkeeper; else it
+    takes what the doorkeeper has of it → merge cells into records → write in key order
 
-Pairs are held against what is stored before the batch, and decided once for each (P, day) in it. A P that is also
+Pairs are held against what is stored before the batches, and decided once for each (P, day) in them. A P that is also
 counted as a plain shingle in the same batch may or may not be new: types of pairs are for pairs alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import repeat
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
 
 import lmdb
+import numpy as np
+import numpy.typing as npt
 
-from oborona.counters import record
-from oborona.counters.batch import Batch
-from oborona.counters.record import FOREIGN_BUCKETS, cells
+from oborona.counters import doorkeeper, record
+from oborona.counters.batch import KEYS, Batch, Segment
+from oborona.counters.doorkeeper import Changes, Slots
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, cells
+from oborona.counters.summed import Summed, pairs_of, summed
 from oborona.counters.window import day_of
 from oborona.types import Amounts
 
-ONE_SEEN = Amounts(seen=1)
+ONE_SEEN: Final = Amounts(seen=1)
+HEAD_BYTES: Final = 2
 
 
-def apply(txn: lmdb.Transaction[bytes], batches: Iterable[Batch], reference: int, *, believed: bool) -> int:
+def apply(
+    txn: lmdb.Transaction[bytes],
+    batches: Sequence[Batch],
+    reference: int,
+    *,
+    believed: bool,
+    slots: Slots | None = None,
+) -> tuple[Summed, Changes]:
     """Merge batches into the records.
 
     Args:
         txn: a write transaction on the store.
-        batches: in the order of their spools.
+        batches: in the order of their spools; one that forgets comes alone.
         reference: the current ten-minute bucket.
         believed: whether counts out of the window at `reference` may be dropped.
+        slots: of the doorkeeper, which stay as they are; None when there is none.
 
     Returns:
-        Entries left out: their time is more than half a year from `reference`.
+        What the batches added up to, and what the doorkeeper is to change once the transaction is committed.
     """
-    deltas, pairs, foreign = _summed(batches, reference)
-    keys = sorted(deltas)
-    records: dict[bytes, bytes] = dict(zip(keys, map(txn.get, keys, repeat(b"")), strict=True))
-    for distinct, delta in _new_pairs(txn, pairs, records).items():
-        if distinct not in records:
-            records[distinct] = txn.get(distinct, b"")
-            keys.append(distinct)
-        deltas[distinct] = deltas.get(distinct, b"") + delta
-    keys.sort()
+    changes = [_forget(txn, batches, slots, reference)]
+    if slots is not None and len(changes[0]):
+        slots = slots.copy()
+        changes[0].make(slots)
+    pairs = pairs_of(batches, reference)
+    total = summed(batches, reference, gains=_new_pairs(txn, pairs))
+    keys, values = total.key_bytes(), total.deltas()
+    with txn.cursor() as cursor:
+        stored = dict(cursor.getmulti(keys))
+    gone: set[int] = set()
+    if slots is not None:
+        absent = np.fromiter((key not in stored for key in keys), bool, len(keys))
+        changes += _at_the_door(total, absent, pairs, slots, reference, values, gone)
     horizon = reference if believed else None
     merge = record.merge
-    items: list[tuple[bytes, bytes]] = []
-    for key in keys:
-        stored, delta = records[key], deltas[key]
-        items.append(
-            (key, merge(stored, delta, horizon) if stored or len(delta) > record.CELL_BYTES else delta)
-        )
-    gone = [key for key, value in items if not value]
-    if gone:
-        items = [item for item in items if item[1]]
-        for key in gone:
-            txn.delete(key)
+    for place, old in enumerate(map(stored.get, keys)):
+        if old is not None:
+            values[place] = merge(old, values[place], horizon)
+            if not values[place]:
+                txn.delete(keys[place])
+                gone.add(place)
+    items = zip(keys, values, strict=True)
     with txn.cursor() as cursor:
-        cursor.putmulti(items)
-    return foreign
+        cursor.putmulti(
+            [item for place, item in enumerate(items) if place not in gone] if gone else list(items)
+        )
+    return total, doorkeeper.together(changes)
 
 
-def _summed(
-    batches: Iterable[Batch], reference: int
-) -> tuple[dict[bytes, bytes], list[tuple[bytes, bytes, int]], int]:
-    deltas: dict[bytes, bytes] = {}
-    pairs: list[tuple[bytes, bytes, int]] = []
-    foreign = 0
-    get, add = deltas.get, record.add
-    for one in batches:
-        for segment in one.segments:
-            if abs(segment.bucket - reference) > FOREIGN_BUCKETS:
-                foreign += len(segment.keys)
-                continue
-            for key, cell in zip(segment.keys, segment.cells, strict=True):
-                have = get(key)
-                deltas[key] = cell if have is None else add(have, cell)
-        pairs += [pair for pair in one.pairs if abs(pair[2] - reference) <= FOREIGN_BUCKETS]
-    return deltas, pairs, foreign
+def _forget(
+    txn: lmdb.Transaction[bytes], batches: Sequence[Batch], slots: Slots | None, reference: int
+) -> Changes:
+    forgotten = [key for one in batches for key in one.forgotten]
+    for key in forgotten:
+        txn.delete(key)
+    if not forgotten or slots is None:
+        return doorkeeper.together([])
+    keys = np.frombuffer(b"".join(forgotten), KEYS)
+    return doorkeeper.removed(
+        doorkeeper.find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
+    )
 
 
-def _new_pairs(
-    txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]], records: dict[bytes, bytes]
-) -> dict[bytes, bytes]:
-    """Return what U's gain: a record of cells for each."""
+def _at_the_door(
+    total: Summed,
+    absent: npt.NDArray[np.bool_],
+    pairs: list[tuple[bytes, bytes, int]],
+    slots: Slots,
+    reference: int,
+    values: list[bytes],
+    gone: set[int],
+) -> list[Changes]:
+    """Let the doorkeeper keep what is seen once, and put its sightings before what is seen again."""
+    at = np.flatnonzero(absent)
+    heads, hashes = total.keys["head"][at].astype(np.uint16), total.keys["hash"][at].astype(np.uint64)
+    kept = doorkeeper.find(slots, heads, hashes, reference)
+    sightings = doorkeeper.sighting_cells(kept).tobytes()
+    for number, place in enumerate(at[kept.found].tolist()):
+        first = sightings[CELL_BYTES * number : CELL_BYTES * (number + 1)]
+        values[place] = record.merge(first, values[place], None)
+    firsts = total.cells[total.starts[at]]
+    once = ~kept.found & (np.diff(total.starts)[at] == 1) & doorkeeper.lonely(firsts)
+    if pairs:
+        of_pairs = {int.from_bytes(both[:HEAD_BYTES], "big") for both, _distinct, _bucket in pairs}
+        once &= ~np.isin(heads, list(of_pairs))
+    gone.update(at[once].tolist())
+    buckets = (firsts[once] >> np.uint64(BUCKET_SHIFT)).astype(np.uint32)
+    return [
+        doorkeeper.removed(kept),
+        doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference),
+    ]
+
+
+def _new_pairs(txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]]) -> list[Segment]:
+    """Return what U's gain."""
+    if not pairs:
+        return []
+    with txn.cursor() as cursor:
+        stored = dict(cursor.getmulti(sorted({both for both, _distinct, _bucket in pairs})))
     decided: set[tuple[bytes, int]] = set()
-    gains: dict[bytes, bytes] = {}
+    gains: dict[int, list[bytes]] = defaultdict(list)
     for both, distinct, bucket in pairs:
         day = day_of(bucket)
         if (both, day) in decided:
             continue
         decided.add((both, day))
-        stored = records[both] if both in records else txn.get(both, b"")
-        if not record.seen_in_day(stored, day):
-            one = cells(ONE_SEEN, bucket)
-            gains[distinct] = record.add(gains[distinct], one) if distinct in gains else one
-    return gains
+        if both not in stored or not record.seen_in_day(stored[both], day):
+            gains[bucket].append(distinct)
+    return [
+        Segment(
+            bucket=bucket,
+            keys=np.frombuffer(b"".join(distinct), KEYS),
+            cells=np.frombuffer(cells(ONE_SEEN, bucket) * len(distinct), "<u8"),
+        )
+        for bucket, distinct in gains.items()
+    ]

@@ -72,13 +72,13 @@ class Spool:
         directory: made when missing.
         worker: letters, digits, - and _; for people, need not be unique.
         file_bytes: a file that has grown past this is followed by the next.
-        sync_s: at most this long between two `fdatasync`, seconds.
+        sync_s: at most this long between two `fdatasync`, seconds; 0: `sync_if_due` waits for one each time; None: none.
 
     Nothing is made before the first `append`, so that a full disk keeps no worker from its mail.
     """
 
     def __init__(
-        self, directory: Path, worker: str, *, file_bytes: int = FILE_BYTES, sync_s: float = SYNC_S
+        self, directory: Path, worker: str, *, file_bytes: int = FILE_BYTES, sync_s: float | None = SYNC_S
     ) -> None:
         if not WORKER.fullmatch(worker):
             raise ValueError(f"a worker's name is letters, digits, - and _: {worker!r}")
@@ -124,21 +124,20 @@ class Spool:
         """Have the disk take what was appended, in another thread, if the last time is long enough ago.
 
         Raises:
-            StoreError: the sync before this one failed; the spool goes on in a new file.
+            StoreError: the sync before this one, or one that was waited for, failed; the spool goes on in a new file.
         """
+        if self._sync_s is None:
+            return
         if self._syncing is not None:
-            if not self._syncing.done():
+            if self._sync_s and not self._syncing.done():
                 return
-            future, self._syncing = self._syncing, None
-            try:
-                future.result()
-            except StoreError:
-                self._doubtful = True  # the kernel may have dropped pages it could not write
-                raise
+            self._look_back()
         if self._unsynced and abs(now - self._synced_at) >= self._sync_s:
             self._unsynced = False
             self._synced_at = now
             self._hand_to_syncer(partial(_sync, os.dup(self._descriptor), self._path))
+            if not self._sync_s:
+                self._look_back()
 
     def close(self) -> None:
         """Sync and let the writer have the rest; a second call does nothing.
@@ -147,7 +146,7 @@ class Spool:
             StoreError: this sync, or one that nobody was told of, failed.
         """
         if self._descriptor >= 0:
-            self._hand_to_syncer(partial(_sync, self._descriptor, self._path))
+            self._let_go()
             self._descriptor = -1
         if self._syncer is not None:
             self._syncer.shutdown()
@@ -155,6 +154,17 @@ class Spool:
         last, self._syncing = self._syncing, None
         if last is not None:
             last.result()
+
+    def _look_back(self) -> None:
+        """Wait for the last sync, and those before it."""
+        future, self._syncing = self._syncing, None
+        if future is None:
+            return
+        try:
+            future.result()
+        except StoreError:
+            self._doubtful = True  # the kernel may have dropped pages it could not write
+            raise
 
     @property
     def _path(self) -> Path:
@@ -169,10 +179,18 @@ class Spool:
         except OSError as error:
             raise _store_error(error, f"cannot make {path}") from error
         if self._descriptor >= 0:
-            self._hand_to_syncer(partial(_sync, self._descriptor, self._path))
-        self._hand_to_syncer(partial(_sync_directory, self._directory))
+            self._let_go()
+        if self._sync_s is not None:
+            self._hand_to_syncer(partial(_sync_directory, self._directory))
         self._descriptor, self._file = descriptor, following
         self._size, self._doubtful, self._unsynced = 0, False, False
+
+    def _let_go(self) -> None:
+        """Close the file; the disk shall have it first."""
+        if self._sync_s is None:
+            os.close(self._descriptor)
+        else:
+            self._hand_to_syncer(partial(_sync, self._descriptor, self._path))
 
     def _hand_to_syncer(self, sync: Callable[[], None]) -> None:
         if self._syncer is None:

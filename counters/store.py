@@ -2,44 +2,43 @@
 
     add    sums in memory
     flush  appends the sums to this worker's spool; the buffer is kept as pending until the store has it
-    read   in one read transaction: how far our spool is applied (pending buffers up to there are forgotten), the
-           records; to these come the cells of what is pending and of the buffer
+    read   in one read transaction: how far our spool is applied (pending buffers up to there are dropped), the
+           records, the doorkeeper's sightings; to these come what is pending and the buffer
 
 So a worker sees its own adds at once and exactly once, and those of others when they have flushed and the writer has
 stepped. Own pairs count as the store would decide them now; where one U has more than PAIRS_LOOKED_UP of them waiting,
 the others count as new, an upper bound. If the writer stays away, adds go on into the spool; of what is pending the
-oldest is then forgotten by reads, which count too little until it is back.
+oldest is then dropped by reads, which count too little until it is back.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import lmdb
-import msgspec
+import numpy as np
 
 from oborona.counters import batch, decode, record
+from oborona.counters.batch import KEYS
 from oborona.counters.buffer import ENTRIES, Buffer
+from oborona.counters.decode import Remembered
+from oborona.counters.doorkept import DoorkeeperReader
+from oborona.counters.durability import SPOOL_SYNC_S, Durability
 from oborona.counters.lmdb_store import POSITION_KEY, SPOOLS, Reader, get_position
+from oborona.counters.pending import Pending, add_to, added, first_window, pairs_of, waiting_cells
 from oborona.counters.record import KEY, PREFIXES, key_of
-from oborona.counters.spool import FILE_BYTES, SYNC_S, Spool
-from oborona.counters.window import METRICS, Timeline
+from oborona.counters.spool import FILE_BYTES, Spool
+from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError
 from oborona.types import Amounts, Pieces, Prefix, Shingle
 
-PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by reads; about 50 MB
 PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
 RETRY_S: Final = 1.0  # between two tries to write to a full disk
-
-
-class _Pending(msgspec.Struct, frozen=True):
-    sequence: int
-    buffer: Buffer
 
 
 class LmdbCounters:
@@ -48,7 +47,7 @@ class LmdbCounters:
     Args:
         directory: the store's; need not exist yet, reads then give what this worker added.
         worker_name: names its spool; letters, digits, - and _.
-        sync_s: what was flushed is on the disk this many seconds later.
+        durability: what of the flushed survives a power failure.
         file_bytes: size at which a spool goes on in a new file.
         buffer_entries: keys kept in memory while nothing can be flushed.
         environment: the writer's, when it lives in this very process.
@@ -59,19 +58,22 @@ class LmdbCounters:
         directory: str | os.PathLike[str],
         worker_name: str,
         *,
-        sync_s: float = SYNC_S,
+        durability: Durability = "second",
         file_bytes: int = FILE_BYTES,
         buffer_entries: int = ENTRIES,
         environment: lmdb.Environment | None = None,
     ) -> None:
         where = Path(directory)
         self._reader = Reader(where, environment)
-        self._spool = Spool(where / SPOOLS, worker_name, file_bytes=file_bytes, sync_s=sync_s)
+        self._doorkeeper = DoorkeeperReader(where)
+        self._spool = Spool(
+            where / SPOOLS, worker_name, file_bytes=file_bytes, sync_s=SPOOL_SYNC_S[durability]
+        )
         self._position_key = POSITION_KEY + self._spool.owner.encode()
         self._limit = buffer_entries
         self._buffer = Buffer(buffer_entries)
-        self._pending: deque[_Pending] = deque()
-        self._pending_entries = 0
+        self._pending = Pending()
+        self._remembered = Remembered()
         self._sequence = 0
         self._failed_at: float | None = None
         self._last_now = 0.0
@@ -95,13 +97,27 @@ class LmdbCounters:
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
     ) -> list[list[list[int]]]:
-        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
+        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted; not to be changed.
 
         Raises:
             StoreError: the store cannot answer; StoreVersion if it is newer than this program.
         """
-        first, pack = PREFIXES[prefix], KEY.pack
-        return decode.totals(self._records([pack(first, *shingle) for shingle in shingles]), now)
+        return self._read(_keys(shingles, prefix), now)
+
+    async def read_add(
+        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+    ) -> list[list[list[int]]]:
+        """Count a message as `add` does; return what `read` of its shingles gave before.
+
+        Raises:
+            StoreError: the store cannot answer; it is counted nevertheless.
+            ValueError: an amount is below zero or above 2^63-1; nothing is counted.
+        """
+        keys = _keys(pieces.shingles, prefix)
+        try:
+            return self._read(keys, now)
+        finally:
+            self._add(keys, pieces, amounts, now, prefix)
 
     async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
         """Return 144 ten-minute buckets and 14 days up to `now`.
@@ -109,7 +125,16 @@ class LmdbCounters:
         Raises:
             StoreError: as in `read`.
         """
-        return decode.timeline(self._records([key_of(shingle, prefix)])[0], now)
+        key = key_of(shingle, prefix)
+        with self._reader.transaction() as txn:
+            [stored] = self._stored(txn, [key], bucket_of(now))
+            gains = self._own_pairs(txn, key)
+        return decode.timeline(
+            stored
+            + waiting_cells(key, self._pending.and_then(self._buffer))
+            + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gains.items()),
+            now,
+        )
 
     def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
@@ -117,8 +142,21 @@ class LmdbCounters:
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
         """
+        self._add(_keys(pieces.shingles, prefix), pieces, amounts, now, prefix)
+
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
+
+        Raises:
+            StoreError: the spool cannot be written, and nothing is forgotten.
+        """
         self._last_now = now
-        self._buffer.add(pieces, amounts, now, prefix)
+        if self._buffer.counts:  # what is forgotten comes before what is added, in each flush
+            self._failed_at = None
+            self._append(now)
+        key = key_of(shingle, prefix)
+        self._pending.forget(key)
+        self._buffer.forget(key)
 
     def flush(self, now: float) -> int:
         """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
@@ -128,7 +166,7 @@ class LmdbCounters:
 
         Raises:
             StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written, or a sync before this one failed.
+            StoreError: the spool cannot be written, or a sync of it failed.
         """
         self._last_now = now
         entries = self._buffer.entries
@@ -156,6 +194,14 @@ class LmdbCounters:
             finally:
                 self._reader.close()
 
+    def _add(self, keys: list[bytes], pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> None:
+        self._last_now = now
+        pairs: list[tuple[bytes, bytes]] = []
+        if pieces.pairs:
+            first, pack = PREFIXES[prefix], KEY.pack
+            pairs = [(pack(first, *both), pack(first, *distinct)) for both, distinct in pieces.pairs]
+        self._buffer.add(keys, pairs, amounts, now)
+
     def _append(self, now: float) -> bool:
         try:
             self._spool.append(batch.encode(self._buffer, self._sequence + 1, now))
@@ -168,108 +214,68 @@ class LmdbCounters:
         self._failed_at = None
         self._sequence += 1
         self._dropped += self._buffer.dropped
-        self._pending.append(_Pending(self._sequence, self._buffer))
-        self._pending_entries += self._buffer.entries
+        self._pending.push(self._sequence, self._buffer)
         self._buffer = Buffer(self._limit)
-        while self._pending_entries > PENDING_ENTRIES and len(self._pending) > 1:
-            self._forget_oldest()
         return True
 
-    def _records(self, keys: list[bytes]) -> list[bytes]:
+    def _read(self, keys: list[bytes], now: float) -> list[list[list[int]]]:
+        last = bucket_of(now)
         with self._reader.transaction() as txn:
-            if txn is None:
-                records = [b""] * len(keys)
-            else:
-                if self._pending:
-                    self._forget_applied(txn)
-                records = list(map(txn.get, keys, repeat(b"")))
-            waiting = [one.buffer for one in self._pending]
-            if self._buffer.entries:
-                waiting.append(self._buffer)
-            for buffer in waiting:
-                buffer.read_into(keys, records)
-            distinct = {key for buffer in waiting if buffer.pairs for key in keys if key in buffer.pairs}
-            if distinct:
-                gains = {key: _own_pairs(txn, waiting, key) for key in distinct}
-                records = [one + gains.get(key, b"") for key, one in zip(keys, records, strict=True)]
+            rows = self._remembered.totals(self._stored(txn, keys, last), now)
+            distinct = self._pending.places_with_pairs(keys, self._buffer)
+            gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
+        waiting = self._pending.and_then(self._buffer)
+        if waiting:
+            add_to(rows, keys, waiting, now)
+        for place, counted in gains.items():
+            for bucket, count in counted.items():
+                first = first_window(bucket, last)
+                if first is not None:
+                    rows[place] = added(rows[place], count, first)
+        return rows
+
+    def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], reference: int) -> list[bytes]:
+        """Return the records of keys, and drop what is applied from what is pending."""
+        if txn is None:
+            return [b""] * len(keys)
+        if self._pending:
+            position = get_position(txn, self._spool.owner)
+            if position is not None:
+                self._pending.applied(position.sequence)
+        records = stored_records(txn, keys, self._doorkeeper, reference)
+        if self._pending.hidden or self._buffer.forgotten:
+            hidden = self._pending.hidden.keys() | self._buffer.forgotten
+            records = [b"" if key in hidden else one for key, one in zip(keys, records, strict=True)]
         return records
 
-    def _forget_applied(self, txn: lmdb.Transaction[bytes]) -> None:
-        position = get_position(txn, self._spool.owner)
-        if position is not None:
-            while self._pending and self._pending[0].sequence <= position.sequence:
-                self._forget_oldest()
-
-    def _forget_oldest(self) -> None:
-        self._pending_entries -= self._pending.popleft().buffer.entries
-
-
-class StoredCounters:
-    """Reads what the store has; for tools beside a running daemon. Close it, or use it as a context."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
-    ) -> list[list[list[int]]]:
-        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
-
-        Raises:
-            StoreError: the store cannot answer.
-        """
-        return decode.totals(self._records([key_of(shingle, prefix) for shingle in shingles]), now)
-
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
-
-        Raises:
-            StoreError: the store cannot answer.
-        """
-        return decode.timeline(self._records([key_of(shingle, prefix)])[0], now)
-
-    def close(self) -> None:
-        """Let go of the store."""
-        self._reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _records(self, keys: list[bytes]) -> list[bytes]:
-        with self._reader.transaction() as txn:
-            if txn is None:
-                raise StoreError(f"no counter store in {self._reader.directory} any more")
-            return list(map(txn.get, keys, repeat(b"")))
+    def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
+        """Return what U is about to gain from this worker's own pairs, by bucket."""
+        gains: Counter[int] = Counter()
+        firsts = pairs_of(distinct, self._pending.and_then(self._buffer))
+        for looked_up, ((both, day), bucket) in enumerate(firsts.items()):
+            if (
+                txn is not None
+                and looked_up < PAIRS_LOOKED_UP
+                and record.seen_in_day(txn.get(both, b""), day)
+            ):
+                continue
+            gains[bucket] += 1
+        return gains
 
 
-def open_reader(directory: str | os.PathLike[str]) -> StoredCounters:
-    """Open a store for reading only; a running daemon is not disturbed.
-
-    What workers have flushed and the writer has not applied, 0.2 s as a rule, is not in it.
-
-    Raises:
-        StoreError: there is no store, or it cannot be read; StoreVersion if it is newer than this program.
-    """
-    reader = Reader(Path(directory))
-    with reader.transaction() as txn:
-        if txn is None:
-            raise StoreError(f"no counter store in {directory}: has the writer run?")
-    return StoredCounters(reader)
+def stored_records(
+    txn: lmdb.Transaction[bytes], keys: list[bytes], doorkeeper: DoorkeeperReader, reference: int
+) -> list[bytes]:
+    """Return the records of keys, with what the doorkeeper has of those that have none; empty for the others."""
+    records = list(map(txn.get, keys, repeat(b"")))
+    absent = [place for place, one in enumerate(records) if not one]
+    if absent:
+        asked = np.frombuffer(b"".join([keys[place] for place in absent]), KEYS)
+        for place, cell in doorkeeper.add_to(txn, asked, absent, reference):
+            records[place] = cell
+    return records
 
 
-def _own_pairs(txn: lmdb.Transaction[bytes] | None, waiting: list[Buffer], distinct: bytes) -> bytes:
-    """Return the cells that U is about to gain from this worker's own pairs."""
-    firsts: dict[tuple[bytes, int], int] = {}
-    for buffer in waiting:
-        for pair, bucket in buffer.pairs.get(distinct, {}).items():
-            firsts.setdefault(pair, bucket)
-    gains: Counter[int] = Counter()
-    for looked_up, ((both, day), bucket) in enumerate(firsts.items()):
-        if txn is not None and looked_up < PAIRS_LOOKED_UP and record.seen_in_day(txn.get(both, b""), day):
-            continue
-        gains[bucket] += 1
-    zeros = (0,) * (METRICS - 1)
-    return b"".join(record.cells((count, *zeros), bucket) for bucket, count in gains.items())
+def _keys(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:
+    first, pack = PREFIXES[prefix], KEY.pack
+    return [pack(first, *shingle) for shingle in shingles]

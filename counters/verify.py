@@ -1,19 +1,18 @@
-"""Reading a whole store and saying what is wrong with it.
-
-The walk is cut into short read transactions, so that pages freed meanwhile can be used again; records written behind
-its place while it walks are not looked at. It changes nothing.
-"""
+"""Reading a whole store and saying what is wrong with it; it changes nothing."""
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
 import lmdb
 import msgspec
 
-from oborona.counters import record
+from oborona.counters import heavy, record
+from oborona.counters.doorkeeper import SLOT_BYTES
+from oborona.counters.doorkept import NOTE
 from oborona.counters.lmdb_store import (
+    DOORKEEPER_CHANGES_KEY,
+    DOORKEEPER_KEY,
     FIRST_RECORD,
     I64,
     NEWEST_KEY,
@@ -23,10 +22,12 @@ from oborona.counters.lmdb_store import (
     U32,
     VERSION_KEY,
 )
+from oborona.counters.top import TOP_KEY
+from oborona.counters.walk import walk
 
-WALK: Final = 10_000  # records in one transaction: 10 ms
 PROBLEMS: Final = 100  # more say nothing new
-LENGTHS: Final = {VERSION_KEY: U32.size, NEWEST_KEY: I64.size}
+LENGTHS: Final = {VERSION_KEY: U32.size, NEWEST_KEY: I64.size, DOORKEEPER_KEY: NOTE.size}
+CHANGE_BYTES: Final = 2 * SLOT_BYTES
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,13 +47,7 @@ def verify(environment: lmdb.Environment) -> Report:
     """Read every record and every note of the store's own; see `record.problem` for what is held against them."""
     records = cells = 0
     problems: list[str] = []
-    place = b"\0"
-    while place:
-        with environment.begin() as txn, txn.cursor() as cursor:
-            if not cursor.set_range(place):
-                break
-            walked = list(islice(cursor, WALK))
-        place = walked[-1][0] + b"\0" if len(walked) == WALK else b""
+    for walked in walk(environment):
         for key, stored in walked:
             wrong = record.problem(key, stored) if key >= FIRST_RECORD else _note_problem(key, stored)
             if wrong and len(problems) < PROBLEMS:
@@ -66,6 +61,10 @@ def verify(environment: lmdb.Environment) -> Report:
 def _note_problem(key: bytes, stored: bytes) -> str:
     if key == PURGE_KEY:
         return ""
+    if key.startswith(DOORKEEPER_CHANGES_KEY):
+        return "" if not len(stored) % CHANGE_BYTES else f"{len(stored)} bytes are no whole changes"
+    if key.startswith(TOP_KEY):
+        return heavy.problem(stored)
     length = POSITION.size if key.startswith(POSITION_KEY) else LENGTHS.get(key)
     if length is None:
         return "an unknown note of the store's own"

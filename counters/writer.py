@@ -4,9 +4,8 @@
            → remove spools that are applied as a whole
     purge  walk on from where the last one stopped: delete records that are out of every window, tidy stale ones
 
-Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A map that is full
-doubles; a disk that is full is an error that says so, the spools wait, and the same step succeeds when there is room.
-A data file that is found damaged when it is opened is set aside, never deleted, and a new one begun.
+Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A disk that is full is
+an error that says so, the spools wait, and the same step succeeds when there is room.
 A second writer is refused by a lock that names the first.
 """
 
@@ -16,21 +15,23 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import lmdb
 
-from oborona.counters import merge, verify
+from oborona.counters import doorkeeper, merge, verify
+from oborona.counters.batch import Batch
 from oborona.counters.clock import SteadyClock
+from oborona.counters.doorkeeper import Changes
+from oborona.counters.doorkept import Doorkeeper, forget_table
+from oborona.counters.durability import Durability
 from oborona.counters.follow import Collected, Follower
 from oborona.counters.lmdb_store import (
     FIRST_RECORD,
     I64,
-    LEAST_ROOM,
     MAP_BYTES,
-    MAX_READERS,
-    MODE,
     NEWEST_KEY,
     POSITION_KEY,
     PURGE_KEY,
@@ -38,23 +39,21 @@ from oborona.counters.lmdb_store import (
     U32,
     VERSION,
     VERSION_KEY,
-    Damaged,
     as_store_error,
     check_version,
-    fill_up,
     positions,
     put_position,
-    set_aside,
 )
+from oborona.counters.lmdb_write import WriteSide, open_or_begin_anew
 from oborona.counters.purge import Purged, purge_from
 from oborona.counters.window import bucket_of
-from oborona.errors import StoreError, StoreFull, StoreVersion
+from oborona.errors import StoreError, StoreVersion
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
 
 LOCK: Final = "writer.lock"
-STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second or two of work
+STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
 INTERVAL_S: Final = 0.05
 RETRY_S: Final = 1.0  # after an error
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
@@ -62,9 +61,7 @@ PURGE_S: Final = 1.0
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
 PURGE_LEAST: Final = 500  # records a step; 0.2 ms
 LAST_STEPS: Final = 100  # when stopping: the spools of stopped workers are empty long before
-
-
-Result = TypeVar("Result")
+DOORKEEPER_BYTES: Final = 16 << 20  # four million shingles seen once
 
 
 class Stop(Protocol):
@@ -81,6 +78,8 @@ class CounterWriter:
         directory: the store's; made when missing.
         program: what a second writer is told, e.g. "oborona writer".
         map_bytes: first size of the map; it grows by itself.
+        durability: with "none" a transaction need not be on the disk when it ends.
+        doorkeeper_bytes: size of the table of shingles seen once; 0 = all get records.
         report: told, in words for an admin, what was cut, skipped, grown or failed.
 
     Raises:
@@ -95,35 +94,37 @@ class CounterWriter:
         *,
         program: str = "oborona writer",
         map_bytes: int = MAP_BYTES,
+        durability: Durability = "second",
+        doorkeeper_bytes: int = DOORKEEPER_BYTES,
         report: Callable[[str], None] = LOG.warning,
     ) -> None:
         self.directory = Path(directory)
+        self._map_bytes = map_bytes
+        self._durability = durability
+        self._doorkeeper_bytes = doorkeeper_bytes
         self._report = report
         with as_store_error(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = hold(self.directory / LOCK, program)
         try:
-            try:
-                self._open(map_bytes)
-            except Damaged as damage:
-                with as_store_error(self.directory):
-                    aside = set_aside(self.directory, time.time())
-                self._open(map_bytes)
-                LOG.error("%s; set aside as %s, a new one is begun", damage, aside)  # noqa: TRY400 - the text says it
+            open_or_begin_anew(self.directory, self._open)
         except BaseException:
             self._lock.release()
             raise
         self._behind = False
 
-    def _open(self, map_bytes: int) -> None:
-        self._map_bytes = map_bytes
-        self._panicked = False  # the environment is of no use until it is opened again
-        with as_store_error(self.directory):
-            self.environment = self._environment()
+    @property
+    def environment(self) -> lmdb.Environment:
+        """The store, for who reads it in this process."""
+        return self._store.environment
+
+    def _open(self) -> None:
+        self._store = WriteSide(
+            self.directory, self._map_bytes, sync=self._durability != "none", report=self._report
+        )
+        self._doorkeeper: Doorkeeper | None = None
         try:
-            with as_store_error(self.directory):
-                fill_up(self.environment, self.directory)
-            self._within(self._make)
+            self._store.within(self._make)
             with as_store_error(self.directory), self.environment.begin() as txn:
                 newest = txn.get(NEWEST_KEY)
                 self._clock = SteadyClock(I64.unpack(newest)[0] if newest else None)
@@ -132,10 +133,8 @@ class CounterWriter:
             self._follower = Follower(self.directory / SPOOLS, kept, self._report)
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
-            with as_store_error(self.directory):
-                self.environment.reader_check()
         except BaseException:
-            self.environment.close()
+            self._close_store()
             raise
 
     def step(self, now: float) -> int:
@@ -148,14 +147,14 @@ class CounterWriter:
             StoreFull: no room; nothing is lost, the next step tries again.
             StoreError: the spools or the store cannot be used.
         """
-        if self._panicked:
-            self._reopen()
         collected = self._follower.collect(STEP_BYTES)
         self._behind = collected.more
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
             return 0
         if collected.batches or collected.positions or self._orphans:
-            foreign = self._within(lambda txn: self._apply(txn, collected, bucket_of(now)))
+            foreign, changes = self._store.within(lambda txn: self._apply(txn, collected, bucket_of(now)))
+            if self._doorkeeper is not None:
+                self._doorkeeper.committed(changes)
             if foreign:
                 self._report(f"{foreign} counts are left out: their time is over half a year from now")
         self._orphans = set()
@@ -176,7 +175,7 @@ class CounterWriter:
         with as_store_error(self.directory), self.environment.begin() as txn:
             purged = purge_from(txn, self._purge_place, bucket, limit)
         if purged.changes:
-            self._within(lambda txn: self._free(txn, purged))
+            self._store.within(lambda txn: self._free(txn, purged))
         self._purge_place = purged.next
         return purged
 
@@ -204,6 +203,8 @@ class CounterWriter:
                 elif time.monotonic() - purged >= PURGE_S:
                     self.purge(clock(), self._purge_share(time.monotonic() - purged))
                     purged = time.monotonic()
+                if self._doorkeeper is not None and self._durability != "none":
+                    self._doorkeeper.sync_if_due(time.monotonic())
                 if time.monotonic() - checked >= READER_CHECK_S:
                     with as_store_error(self.directory):
                         self.environment.reader_check()
@@ -229,8 +230,13 @@ class CounterWriter:
     def close(self) -> None:
         """Close the store and let go of its lock."""
         self._follower.close()
-        self.environment.close()
+        self._close_store()
         self._lock.release()
+
+    def _close_store(self) -> None:
+        if self._doorkeeper is not None:
+            self._doorkeeper.close()
+        self._store.close()
 
     def _purge_share(self, elapsed_s: float) -> int:
         return max(PURGE_LEAST, int(self.environment.stat()["entries"] * elapsed_s / PURGE_ROUND_S))
@@ -240,18 +246,38 @@ class CounterWriter:
             if txn.stat()["entries"]:
                 raise StoreError(f"{self.directory} holds another program's data")
             txn.put(VERSION_KEY, U32.pack(VERSION))
+        if self._doorkeeper is not None:  # this is tried again
+            self._doorkeeper.close()
+            self._doorkeeper = None
+        if not self._doorkeeper_bytes:
+            forget_table(self.directory, txn, self._report)
+            return
+        try:
+            self._doorkeeper = Doorkeeper(self.directory, self._doorkeeper_bytes, txn, self._report)
+        except OSError as error:
+            self._report(f"no table of shingles seen once, so all get records: {error}")
 
-    def _apply(self, txn: lmdb.Transaction[bytes], collected: Collected, bucket: int) -> int:
+    def _apply(self, txn: lmdb.Transaction[bytes], collected: Collected, bucket: int) -> tuple[int, Changes]:
         believed = self._clock.believes(bucket)
         foreign = 0
-        if collected.batches:
-            foreign = merge.apply(txn, collected.batches, bucket, believed=believed)
+        changes: list[Changes] = []
+        slots = self._doorkeeper.slots if self._doorkeeper is not None else None
+        for batches in _runs(collected.batches):
+            if slots is not None and changes:
+                slots = slots.copy()
+                changes[-1].make(slots)
+            total, changed = merge.apply(txn, batches, bucket, believed=believed, slots=slots)
+            foreign += total.foreign
+            changes.append(changed)
         for owner in self._orphans:
             txn.delete(POSITION_KEY + owner.encode())
         for owner, position in collected.positions.items():
             put_position(txn, owner, position)
+        all_changes = doorkeeper.together(changes)
+        if self._doorkeeper is not None:
+            self._doorkeeper.note(txn, all_changes)
         self._note_time(txn)
-        return foreign
+        return foreign, all_changes
 
     def _free(self, txn: lmdb.Transaction[bytes], purged: Purged) -> None:
         for key, stored in purged.changes:
@@ -266,42 +292,11 @@ class CounterWriter:
         if self._clock.newest is not None:
             txn.put(NEWEST_KEY, I64.pack(self._clock.newest))
 
-    def _within(self, work: Callable[[lmdb.Transaction[bytes]], Result]) -> Result:
-        """Do `work` in a write transaction that is on the disk when this returns; the map grows as it must."""
-        with as_store_error(self.directory):
-            while True:
-                try:
-                    with self.environment.begin(write=True) as txn:
-                        return work(txn)
-                except lmdb.MapFullError:
-                    self._grow()
-                except lmdb.PanicError:  # a meta page could not be written: only opening it again helps
-                    self._panicked = True
-                    self._reopen()
-                    raise
 
-    def _reopen(self) -> None:
-        """Open the environment again after a panic; if that fails, the next step tries it again."""
-        with as_store_error(self.directory):
-            self.environment.close()
-            self.environment = self._environment()
-        self._panicked = False
-
-    def _environment(self) -> lmdb.Environment:
-        return lmdb.open(
-            os.fspath(self.directory),
-            map_size=self._map_bytes,
-            mode=MODE,
-            readahead=False,  # records lie scattered
-            max_readers=MAX_READERS,
-        )
-
-    def _grow(self) -> None:
-        size = self.environment.info()["map_size"]
-        disk = os.statvfs(self.directory)
-        room = disk.f_bavail * disk.f_frsize
-        if room < LEAST_ROOM:
-            raise StoreFull(f"no room on the disk of {self.directory}: {room >> 10} KiB left")
-        self.environment.set_mapsize(2 * size)
-        self._map_bytes = 2 * size
-        self._report(f"the counter store in {self.directory} may now grow to {2 * size >> 20} MiB")
+def _runs(batches: list[Batch]) -> list[list[Batch]]:
+    """Return batches in lists to be applied together: one that forgets must come after those before it, alone."""
+    runs: list[list[Batch]] = []
+    for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
+        together = list(run)
+        runs += [[one] for one in together] if forgets else [together]
+    return runs

@@ -22,7 +22,7 @@ from typing import Final
 
 from oborona import lock, secret
 from oborona.config import Loaded
-from oborona.counters.store import open_reader
+from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.milter import sockets
@@ -182,8 +182,12 @@ def write(loaded: Loaded, ready: Callable[[], None]) -> int:
 
 
 def _writer(loaded: Loaded) -> CounterWriter:
+    asked = loaded.settings.counters
     return CounterWriter(
-        Path(loaded.settings.paths.state) / COUNTERS, map_bytes=loaded.settings.counters.map_mib * MIB
+        Path(loaded.settings.paths.state) / COUNTERS,
+        map_bytes=asked.map_mib * MIB,
+        durability=asked.durability,
+        doorkeeper_bytes=asked.doorkeeper_mib * MIB,
     )
 
 

@@ -103,7 +103,9 @@ class Worker:
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
         counters = LmdbCounters(
-            self._state / COUNTERS, f"worker-{self._number}", sync_s=self._settings.counters.sync_s
+            self._state / COUNTERS,
+            f"worker-{self._number}",
+            durability=self._settings.counters.durability,
         )
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s

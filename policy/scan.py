@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from oborona.errors import StoreError
+from oborona.errors import StoreError, StorePartial
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, envelope_shingles, shingles
@@ -56,7 +56,8 @@ async def scan(
         size: bytes of the whole message; 0 = those of `raw`.
 
     Returns:
-        The verdict with its evidence. A store that does not answer means counts of zero, the finding `partial` and a fault, no exception.
+        The verdict with its evidence. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
+        and a fault, no exception.
     """
     message = parse(raw, truncated=size > len(raw))
     pieces = shingles(message, envelope, site.hasher)
@@ -109,6 +110,8 @@ async def _known(
     wanted = asked(pieces)
     try:
         return Known(wanted, await counters.read(wanted, now), words=words), ()
+    except StorePartial as error:
+        return Known(wanted, error.totals, words=words), (f"counters: {error}",)
     except StoreError as error:
         return Known(), (f"counters: {error}",)
 

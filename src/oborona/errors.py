@@ -6,7 +6,8 @@
     ├── StoreError           our own data on disk
     │   ├── StoreBusy        another process holds it, and which
     │   ├── StoreVersion     written by a newer Oborona
-    │   └── StoreFull        the disk or the map is full
+    │   ├── StoreFull        the disk or the map is full
+    │   └── StorePartial     part of a cluster does not answer; carries what is known
     ├── SocketError          an address that cannot be listened on, and why
     └── PeerError            a mail server that broke the protocol; its connection ends, nothing else
 
@@ -61,6 +62,19 @@ class StoreVersion(StoreError):  # noqa: N818 - reads as what happened
 
 class StoreFull(StoreError):  # noqa: N818 - reads as what happened
     """No room left; nothing already written is lost."""
+
+
+class StorePartial(StoreError):  # noqa: N818 - reads as what happened
+    """Part of a cluster does not answer.
+
+    Args:
+        problem: one line.
+        totals: what is known, [shingle][Window][Metric] as a read returns it; each count may be too low.
+    """
+
+    def __init__(self, problem: str, totals: list[list[list[int]]]) -> None:
+        self.totals = totals
+        super().__init__(problem)
 
 
 class SocketError(OboronaError):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.wire import Access, Address
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
 from oborona.counters.writer import CounterWriter
 from oborona.policy.ports import Counters
 from oborona.types import Prefix, Shingle
+from tests.peers.redis import Cluster
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
@@ -31,17 +35,17 @@ class InMemory(MemoryCounters):
 
 
 class InLmdb(LmdbCounters):
-    """`stage` says how far `settle` brings adds: buffered, flushed or applied."""
+    """`stage` says how far `settle` brings adds: buffered, flushed, applied to records or by way of the doorkeeper."""
 
     def __init__(self, directory: Path, stage: str) -> None:
-        self.writer = CounterWriter(directory)
+        self.writer = CounterWriter(directory, doorkeeper_bytes=1 << 16 if stage == "doorkept" else 0)
         super().__init__(directory, "worker-0", environment=self.writer.environment)
         self.stage = stage
 
     def settle(self, now: float) -> None:
         if self.stage != "buffered":
             self.flush(now)
-        if self.stage == "applied":
+        if self.stage in ("applied", "doorkept"):
             self.writer.step(now)
 
     def close(self) -> None:
@@ -49,10 +53,55 @@ class InLmdb(LmdbCounters):
         self.writer.close()
 
 
-@pytest.fixture(params=["memory", "buffered", "flushed", "applied"])
+class InCluster(ClusterCounters):
+    """`settle` brings adds through spool and outbox into the cluster; nothing stays connected between two reads."""
+
+    def __init__(self, directory: Path, access: Access) -> None:
+        self.writer = ClusterWriter(directory, access)
+        super().__init__(directory, "worker-0", access, deadline_s=30.0, environment=self.writer.environment)
+
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[list[list[int]]]:
+        try:
+            return await super().read(shingles, now, prefix)
+        finally:
+            self._nodes.close()
+
+    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
+        try:
+            return await super().timeline(shingle, now, prefix)
+        finally:
+            self._nodes.close()
+
+    def settle(self, now: float) -> None:
+        self.flush(now)
+        self.writer.step(now)
+
+    def close(self) -> None:
+        super().close()
+        self.writer.close()
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[Cluster]:
+    """Three primaries; who uses them empties them first."""
+    with Cluster(replicas=0) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["memory", "buffered", "flushed", "applied", "doorkept", "sent"])
 def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     if request.param == "memory":
         yield InMemory()
+        return
+    if request.param == "sent":
+        cluster: Cluster = request.getfixturevalue("redis_cluster")
+        for node in cluster.nodes:
+            node.ask("FLUSHALL")
+        sent = InCluster(tmp_path, Access(nodes=tuple(Address(*node.address) for node in cluster.nodes)))
+        yield sent
+        sent.close()
         return
     stored = InLmdb(tmp_path, request.param)
     yield stored
@@ -66,6 +115,6 @@ def reports() -> list[str]:
 
 @pytest.fixture
 def writer(tmp_path: Path, reports: list[str]) -> Iterator[CounterWriter]:
-    made = CounterWriter(tmp_path / "counters", report=reports.append)
+    made = CounterWriter(tmp_path / "counters", doorkeeper_bytes=0, report=reports.append)
     yield made
     made.close()

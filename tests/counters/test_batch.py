@@ -11,24 +11,23 @@ from hypothesis import strategies as st
 
 from oborona.counters import batch, record
 from oborona.counters.batch import HEADER_BYTES, START, Damaged, Torn
-from oborona.counters.buffer import Buffer
+from oborona.counters.buffer import Buffer, cells_of
 from oborona.errors import StoreVersion
-from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
+from oborona.types import Amounts, Prefix, Shingle
 
 NOON = 20_000 * 86_400 + 43_200.0
+
+
+def key(kind: int, number: int, prefix: Prefix = Prefix.IN) -> bytes:
+    return record.key_of(Shingle(kind, number), prefix)
 
 
 def filled() -> Buffer:
     buffer = Buffer()
     buffer.add(
-        Pieces(
-            shingles=(Shingle(8, 1), Shingle(75, 2**64 - 1)), pairs=(Pair(Shingle(30, 5), Shingle(31, 6)),)
-        ),
-        Amounts(1, 0, 0, 0, 0, 300),
-        NOON,
-        Prefix.IN,
+        [key(8, 1), key(75, 2**64 - 1)], [(key(30, 5), key(31, 6))], Amounts(1, 0, 0, 0, 0, 300), NOON
     )
-    buffer.add(Pieces(shingles=(Shingle(8, 1),), pairs=()), Amounts(reads=2**63 - 1), NOON + 600, Prefix.OUT)
+    buffer.add([key(8, 1, Prefix.OUT)], [], Amounts(reads=2**63 - 1), NOON + 600)
     return buffer
 
 
@@ -36,29 +35,37 @@ def test_a_flush_comes_back_as_it_went() -> None:
     data = batch.encode(filled(), 7, NOON)
     one = batch.decode(data)
     assert (one.sequence, one.time, one.end) == (7, NOON, len(data))
-    key, other, both = (
-        record.key_of(s, Prefix.IN) for s in (Shingle(8, 1), Shingle(75, 2**64 - 1), Shingle(30, 5))
-    )
+    some, other, both = key(8, 1), key(75, 2**64 - 1), key(30, 5)
     bucket = int(NOON // 600)
     held = [
-        (segment.bucket, sorted(zip(segment.keys, segment.cells, strict=True))) for segment in one.segments
+        (
+            segment.bucket,
+            sorted(
+                zip(
+                    batch.split_keys(segment.keys.tobytes()),
+                    [cell.to_bytes(8, "little") for cell in segment.cells.tolist()],
+                    strict=True,
+                )
+            ),
+        )
+        for segment in one.segments
     ]
     cells = record.cells([1, 0, 0, 0, 0, 300], bucket)
     heavy, light = cells[:8], cells[8:]
     first = sorted(
         [
-            (key, heavy),
-            (key, light),
+            (some, heavy),
+            (some, light),
             (other, heavy),
             (other, light),
             (both, record.cells([1] + [0] * 5, bucket)),
         ]
     )
     large = record.cells([0, 0, 0, 0, 2**63 - 1, 0], bucket + 1)
-    out = record.key_of(Shingle(8, 1), Prefix.OUT)
+    out = key(8, 1, Prefix.OUT)
     second = sorted((out, large[at : at + 8]) for at in range(0, len(large), 8))
     assert held == [(bucket, first), (bucket + 1, second)]
-    assert one.pairs == [(both, record.key_of(Shingle(31, 6), Prefix.IN), bucket)]
+    assert one.pairs == [(both, key(31, 6), bucket)]
 
 
 def test_every_cut_is_torn() -> None:
@@ -81,8 +88,8 @@ def test_every_turned_bit_is_found() -> None:
 
 def test_a_newer_version_is_not_guessed_at() -> None:
     data = bytearray(batch.encode(filled(), 1, NOON))
-    struct.pack_into("<H", data, 4, 2)
-    with pytest.raises(StoreVersion, match="version 2"):
+    struct.pack_into("<H", data, 4, 3)
+    with pytest.raises(StoreVersion, match="version 3"):
         batch.decode(bytes(data))
 
 
@@ -121,11 +128,8 @@ def test_the_next_record_is_found_behind_damage(before: bytes, after: bytes) -> 
 def test_a_full_buffer_turns_new_keys_away_and_goes_on_with_known_ones() -> None:
     buffer = Buffer(limit=10)
     for number in range(30):
-        buffer.add(Pieces(shingles=(Shingle(1, number),), pairs=()), Amounts(seen=1), NOON, Prefix.IN)
-    pair = Pair(Shingle(30, 1), Shingle(31, 1))
-    buffer.add(
-        Pieces(shingles=(Shingle(1, 0), Shingle(1, 9)), pairs=(pair,)), Amounts(seen=1), NOON, Prefix.IN
-    )
+        buffer.add([key(1, number)], [], Amounts(seen=1), NOON)
+    buffer.add([key(1, 0), key(1, 9)], [(key(30, 1), key(31, 1))], Amounts(seen=1), NOON)
     assert (buffer.entries, buffer.dropped) == (10, 21)
     [summed] = buffer.counts.values()
     assert sorted(summed.values()) == [1] * 8 + [2] * 2
@@ -133,10 +137,22 @@ def test_a_full_buffer_turns_new_keys_away_and_goes_on_with_known_ones() -> None
 
 def test_many_large_amounts_do_not_run_into_their_neighbours() -> None:
     buffer = Buffer()
-    piece = Pieces(shingles=(Shingle(1, 1),), pairs=())
     for amounts in [Amounts(seen=2**63 - 1, spam=1)] * 3 + [Amounts(seen=2**32 - 1)] * 1000:
-        buffer.add(piece, amounts, NOON, Prefix.IN)
-    records = [b""]
-    buffer.read_into([record.key_of(Shingle(1, 1), Prefix.IN)], records)
-    [(_, _, *_rest)] = [next(record.split(records[0], int(NOON // 600)))]
-    assert records == [record.cells([2**63 - 1, 3, 0, 0, 0, 0], int(NOON // 600))]
+        buffer.add([key(1, 1)], [], amounts, NOON)
+    bucket = int(NOON // 600)
+    assert cells_of(buffer.counts[bucket][key(1, 1)], bucket) == record.cells(
+        [2**63 - 1, 3, 0, 0, 0, 0], bucket
+    )
+
+
+def test_what_is_forgotten_comes_before_what_is_added() -> None:
+    buffer = Buffer()
+    buffer.forget(key(1, 1))
+    buffer.forget(key(1, 1))
+    buffer.add([key(1, 1), key(1, 2)], [], Amounts(seen=1), NOON)
+    assert buffer.entries == 3
+    one = batch.decode(batch.encode(buffer, 1, NOON))
+    assert one.forgotten == [key(1, 1)]
+    assert [len(segment.keys) for segment in one.segments] == [2]
+    with pytest.raises(ValueError, match="before what is added"):
+        buffer.forget(key(1, 3))

@@ -20,7 +20,8 @@ def pieces(*shingles: Shingle, pairs: tuple[Pair, ...] = ()) -> Pieces:
 
 
 def to(recipient: int) -> Pair:
-    return Pair(both=Shingle(30, recipient), distinct=SENDER)
+    """The two halves begin with the same bits, as the hashes of a message do."""
+    return Pair(both=Shingle(30, (0xFFF << 52) + recipient), distinct=SENDER)
 
 
 async def seen(counters: Subject, shingle: Shingle, now: float) -> list[int]:
@@ -143,7 +144,7 @@ async def test_a_pair_counts_once_a_day(counters: Subject) -> None:
         counters.add(pieces(pairs=(to(recipient),)), ONE, NOON)
         counters.settle(NOON)
     assert await seen(counters, SENDER, NOON) == [3] * 4
-    assert await seen(counters, Shingle(30, 1), NOON) == [3] * 4
+    assert await seen(counters, to(1).both, NOON) == [3] * 4
 
 
 async def test_pairs_of_one_message_count_once_too(counters: Subject) -> None:

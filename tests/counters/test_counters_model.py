@@ -72,7 +72,7 @@ class Life(RuleBasedStateMachine):
 
     def new_worker(self) -> LmdbCounters:
         return LmdbCounters(
-            self.directory, "worker", environment=self.writer.environment, sync_s=1e9, file_bytes=2_000
+            self.directory, "worker", environment=self.writer.environment, durability="none", file_bytes=2_000
         )
 
     @rule(

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.counters.store import LmdbCounters, open_reader
+from oborona.counters.store import LmdbCounters
+from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.types import Metric, Shingle, Window
 

@@ -14,9 +14,10 @@ import pytest
 from oborona.counters import batch
 from oborona.counters.buffer import Buffer
 from oborona.counters.follow import Collected, Follower, Position
+from oborona.counters.record import key_of
 from oborona.counters.spool import Spool, parse_name
 from oborona.errors import StoreError, StoreFull
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, Prefix, Shingle
 
 NOON = 20_000 * 86_400 + 43_200.0
 LIMIT = 1 << 20
@@ -24,8 +25,8 @@ LIMIT = 1 << 20
 
 def flush(sequence: int, keys: int = 3) -> bytes:
     buffer = Buffer()
-    shingles = tuple(Shingle(1, 1000 * sequence + number) for number in range(keys))
-    buffer.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=1), NOON, Prefix.IN)
+    shingles = [Shingle(1, 1000 * sequence + number) for number in range(keys)]
+    buffer.add([key_of(shingle, Prefix.IN) for shingle in shingles], [], Amounts(seen=1), NOON)
     return batch.encode(buffer, sequence, NOON)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import pytest
 
 from oborona.counters import lmdb_store, record
 from oborona.counters.lmdb_store import DATA, U32, VERSION_KEY, set_aside
-from oborona.counters.store import LmdbCounters, open_reader
+from oborona.counters.store import LmdbCounters
+from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
@@ -71,7 +73,7 @@ async def test_pending_flushes_are_forgotten_once_applied(
 async def test_with_no_writer_reads_forget_the_oldest_and_the_spool_keeps_all(
     writer: CounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oborona.counters.store.PENDING_ENTRIES", 4)
+    monkeypatch.setattr("oborona.counters.pending.PENDING_ENTRIES", 4)
     for _ in range(6):
         worker.add(message(1, 2), ONE, NOON)
         worker.flush(NOON)
@@ -226,14 +228,14 @@ async def test_a_reader_before_the_first_writer_reads_its_own(tmp_path: Path) ->
 async def test_the_map_grows_and_every_process_notices(tmp_path: Path, reports: list[str]) -> None:
     script = f"""
 import asyncio, sys
-from oborona.counters.store import open_reader
+from oborona.counters.stored import open_reader
 from oborona.types import Shingle
 stored = open_reader({str(tmp_path)!r})
 for _ in sys.stdin:
     [one] = asyncio.run(stored.read([Shingle(1, 0)], {NOON}))
     print(one[0][0], flush=True)
 """
-    writer = CounterWriter(tmp_path, map_bytes=1 << 16, report=reports.append)
+    writer = CounterWriter(tmp_path, map_bytes=1 << 16, doorkeeper_bytes=0, report=reports.append)
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)
     reader = subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -264,7 +266,7 @@ def test_a_store_opened_before_a_fork_says_so_in_the_child(
     child = os.fork()
     if not child:
         try:
-            worker._records([b"\1" * 10])
+            asyncio.run(worker.read([text(1)], NOON))
         except StoreError as error:
             os._exit(7 if "before a fork" in str(error) else 1)
         os._exit(2)
@@ -290,7 +292,7 @@ def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(
     assert sum(step.scanned for step in steps) == 90
     worker.close()
     writer.close()
-    again = CounterWriter(writer.directory)
+    again = CounterWriter(writer.directory, doorkeeper_bytes=0)
     while not (step := again.purge(later, 30)).round_done:
         steps.append(step)
     steps.append(step)
@@ -459,7 +461,7 @@ def test_an_environment_that_cannot_be_opened_again_is_tried_again(
     worker.flush(NOON)
     with monkeypatch.context() as patch:
         patch.setattr("oborona.counters.merge.apply", _panic)
-        patch.setattr("oborona.counters.writer.lmdb.open", _no_room)
+        patch.setattr("oborona.counters.lmdb_write.lmdb.open", _no_room)
         for _ in range(2):
             with pytest.raises(StoreError, match="no room on the disk"):
                 writer.step(NOON)
@@ -490,7 +492,7 @@ def test_slots_of_readers_that_cannot_be_looked_at_stop_no_counting(
 
     sound = writer.environment
     monkeypatch.setattr("oborona.counters.writer.READER_CHECK_S", 0.0)
-    monkeypatch.setattr(writer, "environment", Environment())
+    monkeypatch.setattr(writer._store, "_environment", Environment())
     worker.add(message(1), ONE, NOON)
     worker.flush(NOON)
     writer.run(Stop(), clock=lambda: NOON)

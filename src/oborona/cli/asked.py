@@ -12,7 +12,7 @@ import click
 from oborona import secret
 from oborona.config import Loaded, load_settings
 from oborona.counters.memory import MemoryCounters
-from oborona.counters.store import open_reader
+from oborona.counters.stored import open_reader
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.service import site_name

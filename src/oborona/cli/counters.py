@@ -1,33 +1,38 @@
-"""`oborona counters show`."""
+"""`oborona counters`: the group, and `show`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
 from pathlib import Path
-from typing import Final
 
 import click
 
 from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.counters_bench import bench
+from oborona.cli.counters_stats import stats
+from oborona.cli.counters_tools import compact, forget, verify
+from oborona.cli.counters_top import top
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
+from oborona.cli.shingle import name_of, shingle_of
 from oborona.counters.picture import picture
-from oborona.counters.store import StoredCounters, open_reader
+from oborona.counters.stored import StoredCounters, open_reader
 from oborona.message.parse import parse
-from oborona.message.shingles import Hasher, Type, shingles
+from oborona.message.shingles import Hasher, shingles
 from oborona.milter.worker import COUNTERS
 from oborona.policy.known import asked as pieces_asked
 from oborona.types import Envelope, Metric, Shingle, Window
 
-_SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
-
 
 @click.group()
 def counters() -> None:
-    """Look at what is counted."""
+    """Look at what is counted, and keep the store in order."""
+
+
+for command in (top, stats, verify, compact, forget, bench):
+    counters.add_command(command)
 
 
 @counters.command()
@@ -41,9 +46,9 @@ def show(asked: Asked, what: str, every: bool) -> None:
     """
     store = open_reader(asked.state / COUNTERS)
     with store:
-        found = _SHINGLE.fullmatch(what)
-        if found is not None:
-            _draw(store, [Shingle(_type(found[1]), int(found[2], 16))], every=True)
+        shingle = shingle_of(what)
+        if shingle is not None:
+            _draw(store, [shingle], every=True)
             return
         path = Path(what)
         if not os.path.lexists(path):
@@ -52,14 +57,6 @@ def show(asked: Asked, what: str, every: bool) -> None:
         for source in messages(path):
             echo(source.name)
             _draw(store, list(pieces_asked(shingles(parse(source.raw), Envelope(), hasher))), every=every)
-
-
-def _type(text: str) -> Type:
-    try:
-        return Type(int(text)) if text.isdigit() else Type[text.upper()]
-    except (KeyError, ValueError):
-        names = ", ".join(kind.name.lower() for kind in Type)
-        raise click.BadParameter(f"no type {text!r}; there are {names}") from None
 
 
 def _draw(store: StoredCounters, wanted: list[Shingle], *, every: bool) -> None:
@@ -72,8 +69,7 @@ def _draw(store: StoredCounters, wanted: list[Shingle], *, every: bool) -> None:
             if not every and not row[Window.FORTNIGHT][Metric.SEEN]:
                 unseen += 1
                 continue
-            title = f"{Type(shingle.type).name.lower()}:{shingle.hash:016x}"
-            echo(picture(await store.timeline(shingle, now), now, title))
+            echo(picture(await store.timeline(shingle, now), now, name_of(shingle)))
         if unseen:
             echo(f"{unseen} pieces were not seen in two weeks")
 

@@ -22,7 +22,7 @@ from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.terminal import Terminal
 from oborona.config import Address, UnixAddress
-from oborona.counters.store import open_reader
+from oborona.counters.stored import open_reader
 from oborona.errors import OboronaError, StoreError
 from oborona.lock import holder
 from oborona.milter.sockets import closed_folder

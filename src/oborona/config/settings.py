@@ -169,10 +169,22 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     flush_s: Annotated[
         float, Meta(ge=0.01, le=10, description="Workers hand over what they counted this often.")
     ] = 0.1
-    sync_s: Annotated[
-        float,
-        Meta(ge=0.1, le=60, description="What was counted is safe from a power failure after this long."),
-    ] = 1.0
+    durability: Annotated[
+        Literal["second", "commit", "none"],
+        Meta(
+            description="What a power failure leaves of what was counted: all but the last second; all that was"
+            " handed over; or what the kernel happened to have written."
+        ),
+    ] = "second"
+    doorkeeper_mib: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65_536,
+            description="Memory for shingles seen once, in MiB, rounded down to a power of two: they need no record. 16"
+            " hold four million; 0: all get records.",
+        ),
+    ] = 16
     map_mib: Annotated[
         int,
         Meta(ge=1, le=1_048_576, description="First size of the store's map, in MiB; it grows by itself."),

@@ -1,0 +1,191 @@
+"""A run of the bench: fill a store, load it by real processes, see how far it is, gather what they noted.
+
+    fill → start the writer, then the workers → all begin at one moment → until all are done, each 5 ms: which flushes has the store?
+    → until it has the last one → end workers, then the writer
+
+The time of a run ends when the store has the last flush: the rate is of adds that it has, not of adds that were handed over.
+Ctrl-C ends the load early, and what was measured is reported; a second one ends all at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona.counters.bench.job import AT_ONCE, DONE, READY, Applied, Job
+from oborona.counters.bench.processes import Child, cpu_s
+from oborona.counters.bench.report import Noted, Report, report
+from oborona.counters.bench.subject import Subject, Watch
+from oborona.counters.bench.workload import SHINGLES
+from oborona.errors import StoreError
+
+LOOK_S: Final = 0.005
+START_S: Final = 0.05  # from the word to the start
+PATIENCE_S: Final = 120.0  # without a flush applied the store is taken for stuck
+AHEAD_A_SECOND: Final = 20_000  # messages prepared for each second of an unpaced run
+MOST_AHEAD: Final = 2_000_000  # 250 MB
+
+Progress = Callable[[str, float], None]
+"""Told what is going on, and the share of it that is done, 0 to 1."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a store.
+
+    Args:
+        keys: that it holds at the start.
+        seconds: to load for.
+        rate: adds a second of all workers; 0 = as many as it takes with about a second's lag.
+        workers: processes.
+        pairs: unique pairs a message.
+        at_once: messages under way at the same time in each worker; more than one where a read waits for a network.
+    """
+
+    keys: int = 10_000_000
+    seconds: float = 30.0
+    rate: int = 0
+    workers: int = 1
+    pairs: int = 0
+    at_once: int = 1
+
+
+def run(subject: Subject, load: Load, progress: Progress) -> Report:
+    """Fill an empty store, load it, and return what that measured.
+
+    Raises:
+        StoreError: it can't be filled, it is stuck, or a process ended before its time; why is on standard error.
+        KeyboardInterrupt: before the load began, or for the second time.
+    """
+    subject.fill(load.keys, time.time(), lambda share: progress("filling the store", share))
+    with (
+        tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder,
+        subject.watch() as watch,
+        contextlib.ExitStack() as children,
+    ):
+        job = _job(subject, load, folder)
+        return _Run(subject, load, job, watch, progress).go(children)
+
+
+def _job(subject: Subject, load: Load, folder: str) -> Job:
+    a_second = load.rate / SHINGLES if load.rate else AHEAD_A_SECOND
+    kind = type(subject)
+    return Job(
+        subject=f"{kind.__module__}:{kind.__qualname__}",
+        settings=msgspec.Raw(msgspec.json.encode(subject)),
+        folder=folder,
+        keys=load.keys,
+        workers=load.workers,
+        rate=load.rate / SHINGLES / load.workers,
+        seconds=load.seconds,
+        pairs=load.pairs,
+        at_once=load.at_once,
+        ahead=min(int(load.seconds * a_second), MOST_AHEAD) // load.workers,
+    )
+
+
+class _Run:
+    """One load of a store that is filled."""
+
+    def __init__(self, subject: Subject, load: Load, job: Job, watch: Watch, progress: Progress) -> None:
+        self._subject = subject
+        self._load = load
+        self._job = job
+        self._watch = watch
+        self._progress = progress
+        self._applied = Applied(Path(job.folder), load.workers)
+        self._looks: list[list[tuple[float, int]] | None] = [
+            None if watch.applied(number) is None else [] for number in range(load.workers)
+        ]
+        self._moved_at = 0.0
+        self._interrupted = False
+
+    def go(self, children: contextlib.ExitStack) -> Report:
+        """Start the processes within `children`, load, and return the figures."""
+        self._progress("preparing the load", 0.0)
+        before = self._watch.size()
+        writer = children.enter_context(Child(self._job)) if self._subject.has_writer else None
+        if writer is not None:
+            writer.expect(READY)
+        workers = [
+            children.enter_context(Child(msgspec.structs.replace(self._job, number=number)))
+            for number in range(self._load.workers)
+        ]
+        for worker in workers:
+            worker.expect(READY)
+        servers = [*self._subject.pids, *([writer.pid] if writer is not None else [])]
+        used = sum(map(cpu_s, servers))
+        started = self._moved_at = time.monotonic() + START_S
+        for worker in workers:
+            worker.tell(b"%r\n" % started)
+        noted = self._follow(workers, writer, started)
+        used = sum(map(cpu_s, servers)) - used
+        for child in [*workers, *([writer] if writer is not None else [])]:
+            child.end()
+        return report(
+            store=self._subject.name,
+            noted=noted,
+            looks=self._looks,
+            started=started,
+            before=before,
+            after=self._watch.size(),
+            others_cpu_s=used,
+            rate=self._load.rate,
+            pairs=self._load.pairs,
+            interrupted=self._interrupted,
+        )
+
+    def _follow(self, workers: list[Child], writer: Child | None, started: float) -> list[Noted]:
+        """Look at the store until all workers are done and it has the last flush of each; return what they noted."""
+        noted: dict[int, Noted] = {}
+        with selectors.DefaultSelector() as selector:
+            for number, worker in enumerate(workers):
+                selector.register(worker, selectors.EVENT_READ, number)
+            if writer is not None:
+                selector.register(writer, selectors.EVENT_READ)
+            while len(noted) < len(workers) or self._lacks(noted):
+                try:
+                    for key, _ in selector.select(LOOK_S):
+                        key.fileobj.expect(DONE)  # type: ignore[union-attr]  # a `Child`; the writer never says so
+                        noted[key.data] = self._job.noted(key.data)
+                        selector.unregister(key.fileobj)
+                    self._look()
+                    self._progress("loading", min((time.monotonic() - started) / self._load.seconds, 1.0))
+                except KeyboardInterrupt:
+                    if self._interrupted:
+                        raise
+                    self._interrupted = True
+                    for worker in workers:
+                        worker.stop()
+        return [noted[number] for number in range(len(workers))]
+
+    def _look(self) -> None:
+        """Note how far the store is.
+
+        Raises:
+            StoreError: it has not come on for a long time.
+        """
+        now = time.monotonic()
+        for number, looks in enumerate(self._looks):
+            applied = self._watch.applied(number)
+            if looks is None or applied is None:
+                self._applied.set(number, AT_ONCE)
+                self._moved_at = now
+            elif not looks or applied > looks[-1][1]:
+                self._applied.set(number, applied)
+                self._moved_at = now
+                looks.append((now, applied))
+        if now - self._moved_at > PATIENCE_S:
+            raise StoreError(f"the store has taken nothing for {PATIENCE_S:.0f} s")
+
+    def _lacks(self, noted: dict[int, Noted]) -> bool:
+        return any(
+            looks is not None and (looks[-1][1] if looks else 0) < len(noted[number].flushed_at)
+            for number, looks in enumerate(self._looks)
+        )

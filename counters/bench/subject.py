@@ -1,0 +1,190 @@
+"""What the bench needs of a store, and the LMDB store as such a subject.
+
+A subject is a few settings: each process of a run makes its own from them. Another store joins by one more class here or
+elsewhere; `run` is told its name and knows nothing else of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from oborona.counters.bench.fill import fill
+from oborona.counters.durability import Durability
+from oborona.counters.lmdb_store import FIRST_RECORD, Reader, as_store_error, positions
+from oborona.counters.store import LmdbCounters
+from oborona.counters.writer import DOORKEEPER_BYTES, CounterWriter
+from oborona.types import Amounts, Pieces, Prefix, Shingle
+
+MAP_BYTES_A_KEY = 128  # room in the map for the fill; the file grows only as it is written
+LEAST_MAP_BYTES = 64 << 20
+PAGE_HEADER = 16
+BENCH = "bench"  # workers' names begin with it
+
+
+class Counting(Protocol):
+    """A store in one worker, as milter/worker.py uses it."""
+
+    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = ...) -> object: ...
+    async def read_add(
+        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...
+    ) -> object: ...
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...) -> None: ...
+    def flush(self, now: float) -> int: ...
+    def close(self) -> None: ...
+
+
+class Stop(Protocol):
+    """What asks a writer to end."""
+
+    def is_set(self) -> bool: ...
+    def wait(self, timeout: float, /) -> object: ...
+
+
+class Writing(Protocol):
+    """What applies the workers' flushes, in a process of its own."""
+
+    def run(self, stop: Stop) -> None: ...
+    def close(self) -> None: ...
+
+
+class Size(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store takes."""
+
+    keys: int
+    bytes: int  # of pages in use, or of memory, by whichever the store is bounded
+
+
+class Watch(Protocol):
+    """Looks at a store from outside while it is loaded."""
+
+    def applied(self, number: int) -> int | None:
+        """Return how many flushes of that worker the store has; None: a flush ends when the store has it."""
+        ...
+
+    def size(self) -> Size: ...
+
+
+class Subject(Protocol):
+    """A store to be measured; a msgspec struct, so that other processes can make the same one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Servers whose CPU counts; they run already."""
+        ...
+
+    @property
+    def has_writer(self) -> bool: ...
+
+    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
+        """Bring the keys and their history into the empty store."""
+        ...
+
+    def counters(self, number: int) -> Counting: ...
+
+    def writer(self) -> Writing:
+        """Return what the writer's process runs; asked only where there is one."""
+        ...
+
+    def watch(self) -> AbstractContextManager[Watch]: ...
+
+
+class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """The store on one machine, as `oborona serve` runs it.
+
+    Args:
+        directory: of the store; empty or not there yet.
+        durability: as `CounterWriter` takes it.
+        doorkeeper_bytes: as `CounterWriter` takes it.
+    """
+
+    directory: str
+    durability: Durability = "second"
+    doorkeeper_bytes: int = DOORKEEPER_BYTES
+
+    @property
+    def name(self) -> str:
+        return "lmdb"
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def has_writer(self) -> bool:
+        return True
+
+    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
+        """Fill the store; see `fill.py`.
+
+        Raises:
+            StoreError: no room, or the disk fails.
+        """
+        writer = CounterWriter(
+            self.directory,
+            map_bytes=max(LEAST_MAP_BYTES, keys * MAP_BYTES_A_KEY),
+            durability="none",
+            doorkeeper_bytes=self.doorkeeper_bytes,
+        )
+        try:
+            with as_store_error(Path(self.directory)):
+                fill(writer.environment, keys, now, progress)
+                writer.environment.sync(True)
+        finally:
+            writer.close()
+
+    def counters(self, number: int) -> LmdbCounters:
+        return LmdbCounters(self.directory, f"{BENCH}-{number}", durability=self.durability)
+
+    def writer(self) -> CounterWriter:
+        return CounterWriter(
+            self.directory,
+            program="oborona counters bench",
+            durability=self.durability,
+            doorkeeper_bytes=self.doorkeeper_bytes,
+        )
+
+    @contextlib.contextmanager
+    def watch(self) -> Iterator[LmdbWatch]:
+        reader = Reader(Path(self.directory))
+        try:
+            yield LmdbWatch(reader)
+        finally:
+            reader.close()
+
+
+class LmdbWatch:
+    """Looks at an LMDB store in short read transactions."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def applied(self, number: int) -> int:
+        with self._reader.transaction() as txn:
+            found = {} if txn is None else positions(txn)
+        return max(
+            (p.sequence for owner, p in found.items() if owner.startswith(f"{BENCH}-{number}.")), default=0
+        )
+
+    def size(self) -> Size:
+        """Return records and the pages that hold them; what the store notes for itself is not in it."""
+        with self._reader.transaction() as txn:
+            assert txn is not None, "it was filled before"
+            stat = txn.stat()
+            with txn.cursor() as cursor:
+                notes = [len(note) for _key, note in takewhile(lambda one: one[0] < FIRST_RECORD, cursor)]
+        page = stat["psize"]
+        pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+        pages -= sum(
+            -(-(PAGE_HEADER + note) // page) for note in notes if note > page // 2
+        )  # on pages of their own
+        return Size(keys=stat["entries"] - len(notes), bytes=pages * page)

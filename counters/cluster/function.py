@@ -1,0 +1,48 @@
+"""The function that adds, as the primaries hold it: loaded where it is missing, never over a newer one.
+
+Its library's name ends in its version, which grows with any change of what it does or of what lies in the pages. Replicas
+get it from their primaries; a primary that is new to the cluster gets it when it is first asked for it.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+import hiredis
+
+from oborona.counters.cluster.shards import Shards
+from oborona.counters.cluster.wire import Address, Reply
+from oborona.errors import StoreError, StoreVersion
+
+VERSION: Final = 1
+LIBRARY: Final = "oborona_counters_"
+ADD: Final = f"oborona_add_{VERSION}".encode()
+
+
+def load(shards: Shards, node: Address) -> None:
+    """Have a primary know the function.
+
+    Raises:
+        StoreVersion: it has one of a newer Oborona.
+        StoreError: it is away, or does not take it.
+    """
+    [listed] = shards.ask_node(node, ("FUNCTION", "LIST", "LIBRARYNAME", f"{LIBRARY}*"))
+    if isinstance(listed, hiredis.ReplyError):
+        raise StoreError(f"{node} tells no functions; Redis 7 has them: {listed}")
+    newest = max(_versions(listed), default=0)
+    if newest > VERSION:
+        raise StoreVersion(
+            f"the counters on {node} have version {newest}, this Oborona knows {VERSION}: written by a newer Oborona"
+        )
+    if newest < VERSION:
+        code = files("oborona.counters.cluster").joinpath("pages.lua").read_text("utf-8")
+        [answer] = shards.ask_node(node, ("FUNCTION", "LOAD", "REPLACE", code))
+        if isinstance(answer, hiredis.ReplyError):
+            raise StoreError(f"{node} does not take our function: {answer}")
+
+
+def _versions(listed: Reply) -> list[int]:
+    assert isinstance(listed, list)
+    names = [dict(zip(one[::2], one[1::2], strict=True))[b"library_name"].decode() for one in listed]
+    return [int(number) for name in names if (number := name.removeprefix(LIBRARY)).isdecimal()]

@@ -1,0 +1,239 @@
+"""The one process of a machine that brings its counts to the cluster; the cluster's counterpart of the writer.
+
+    step    look at all spools → one transaction of the outbox: how far they are taken, and what was in them as a step
+            → remove spools that are taken as a whole → send each tag what it lacks, in order → note what it has
+    check   ask each tag what it has; drop steps that it had a minute ago and has still
+
+A step is applied to a tag wholly, once and in order: the function keeps the number of the last one beside the records, and
+takes the next one alone. So a step may be sent again whenever it is not certain that it arrived: after a crash, after a
+lost answer, and after a failover to a replica that had not got everything yet. Redis acknowledges before it replicates;
+the steps of the last minute are therefore kept, and what a replica lacks is sent to it again.
+
+A shard that is away holds up its own tags alone, until the outbox has grown to its limit; then flushes wait in the spools.
+A second sender is refused by a lock that names the first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from oborona.counters.clock import SteadyClock
+from oborona.counters.cluster import steps
+from oborona.counters.cluster.delivery import Delivery
+from oborona.counters.cluster.outbox import Outbox, Step
+from oborona.counters.cluster.shards import Shards
+from oborona.counters.cluster.wire import Access
+from oborona.counters.follow import Follower
+from oborona.counters.lmdb_store import DATA, SPOOLS, as_store_error
+from oborona.counters.lmdb_write import open_or_begin_anew
+from oborona.counters.window import bucket_of
+from oborona.counters.writer import INTERVAL_S, LAST_STEPS, LOCK, READER_CHECK_S, RETRY_S, STEP_BYTES, Stop
+from oborona.errors import StoreError, StoreVersion
+from oborona.lock import hold
+
+LOG: Final = logging.getLogger(__name__)
+
+OUTBOX: Final = "outbox"  # folder of the outbox, beside the spools
+OUTBOX_BYTES: Final = 1 << 30  # of steps; 15 hours of a thousand messages a minute, with every shard away
+RETAIN_S: Final = 60.0  # longer than a replica may be behind that Redis still elects
+CHECK_S: Final = 10.0
+
+
+class ClusterWriter:
+    """Brings all spools of a machine to a cluster; one per machine, held by a lock.
+
+    Args:
+        directory: of the spools and the outbox; made when missing.
+        access: how to reach the cluster; it need not be there.
+        program: what a second sender is told, e.g. "oborona writer".
+        sync: whether what is sent was on the disk before.
+        retain_s: so long a step is kept after the cluster had it, seconds.
+        outbox_bytes: with so much unsent, flushes wait in the spools.
+        report: told, in words for an admin, what was cut, skipped, lost or failed.
+
+    Raises:
+        StoreBusy: another process sends; the text names it.
+        StoreVersion: a newer Oborona wrote the outbox.
+        StoreError: it cannot be made or opened.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        access: Access,
+        *,
+        program: str = "oborona writer",
+        sync: bool = True,
+        retain_s: float = RETAIN_S,
+        outbox_bytes: int = OUTBOX_BYTES,
+        report: Callable[[str], None] = LOG.warning,
+    ) -> None:
+        self.directory = Path(directory)
+        self._sync = sync
+        self._outbox_bytes = outbox_bytes
+        self._report = report
+        folder = self.directory / OUTBOX
+        with as_store_error(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._lock = hold(self.directory / LOCK, program)
+        try:
+            before = _file_number(folder)
+            self._outbox = open_or_begin_anew(folder, self._open)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._shards = Shards(access)
+        self._delivery = Delivery(self._outbox, self._shards, retain_s, report)
+        self._behind = False
+        try:
+            if before is not None and before != _file_number(folder):
+                self._pass_over()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> Outbox:
+        outbox = Outbox(self.directory / OUTBOX, sync=self._sync, report=self._report)
+        try:
+            self._clock = SteadyClock(outbox.newest)
+            self._follower = Follower(self.directory / SPOOLS, outbox.positions, self._report)
+            self._follower.sweep()
+            self._orphans = set(outbox.positions) - self._follower.owners()
+        except BaseException:
+            outbox.close()
+            raise
+        return outbox
+
+    @property
+    def environment(self) -> lmdb.Environment:
+        """The outbox, for who reads it in this process."""
+        return self._outbox.environment
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of steps that are kept; what the cluster has had for long enough is dropped by `check`."""
+        return self._outbox.size
+
+    def step(self, now: float) -> int:
+        """Take what is new in the spools, and send what the cluster lacks; returns how many flushes were taken.
+
+        That a shard is away is no error: it is reported, and what it lacks waits.
+
+        Args:
+            now: Unix seconds; what is out of the windows at this time may be dropped.
+
+        Raises:
+            StoreFull: no room for the outbox; nothing is lost, the next step tries again.
+            StoreVersion: a newer Oborona counts in the cluster.
+            StoreError: the spools or the outbox cannot be used, or the outbox is not what the cluster knows.
+        """
+        taken = self._take(now) if self._outbox.size < self._outbox_bytes else 0
+        self._delivery.send()
+        return taken
+
+    def check(self) -> None:
+        """Ask what the cluster has, and drop what it has had for long enough.
+
+        Raises:
+            StoreError: the outbox cannot be written.
+        """
+        self._delivery.check()
+
+    def run(
+        self,
+        stop: Stop,
+        interval_s: float = INTERVAL_S,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Step and check until `stop` is set, then send what is left; errors are reported and tried again."""
+        failed = ""
+        checked = looked = time.monotonic()
+        while not stop.is_set():
+            pause = interval_s
+            try:
+                self.step(clock())
+                if self._behind:
+                    pause = 0.0
+                if time.monotonic() - checked >= CHECK_S:
+                    self.check()
+                    checked = time.monotonic()
+                if time.monotonic() - looked >= READER_CHECK_S:
+                    with as_store_error(self.directory):
+                        self.environment.reader_check()
+                    looked = time.monotonic()
+                if failed:
+                    self._report(f"counting goes on in {self.directory}")
+                    failed = ""
+            except StoreVersion:
+                raise
+            except StoreError as error:
+                if str(error) != failed:
+                    self._report(f"counting stands still: {error}")
+                    failed = str(error)
+                pause = RETRY_S
+            stop.wait(pause)
+        try:
+            for _ in range(LAST_STEPS):
+                if not self.step(clock()):
+                    break
+        except StoreError as error:
+            self._report(f"what is left in the spools waits for the next start: {error}")
+
+    def close(self) -> None:
+        """Hang up, close the outbox and let go of its lock."""
+        self._shards.close()
+        self._follower.close()
+        self._outbox.close()
+        self._lock.release()
+
+    def _take(self, now: float) -> int:
+        collected = self._follower.collect(STEP_BYTES)
+        self._behind = collected.more
+        if not (collected.batches or collected.positions or collected.finished or self._orphans):
+            return 0
+        if collected.batches or collected.positions or self._orphans:
+            reference = bucket_of(now)
+            believed = self._clock.believes(reference)
+            number = int(self._outbox.last.max()) + 1
+            befores = self._outbox.last.tolist()
+            made = steps.make(collected.batches, reference, befores, self._outbox.id, believed=believed)
+            tags = [share.tag for share in made.shares]
+            step = Step(number, tags, steps.encode(made.shares)) if tags else None
+            self._outbox.take(collected.positions, self._orphans, self._clock.newest, step)
+            if made.foreign:
+                self._report(f"{made.foreign} counts are left out: their time is over half a year from now")
+            if made.parted:
+                self._report(f"{made.parted} pairs are left out: the hashes of the two begin differently")
+        self._orphans = set()
+        self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
+        return len(collected.batches)
+
+    def _pass_over(self) -> None:
+        """Take what lies in the spools without sending it: how much of it was sent is not known any more."""
+        flushes = 0
+        while True:
+            collected = self._follower.collect(STEP_BYTES)
+            if not (collected.batches or collected.positions):
+                break
+            self._outbox.take(collected.positions, (), self._clock.newest, None)
+            self._follower.settle(collected)
+            flushes += len(collected.batches)
+        self._report(
+            f"{flushes} flushes in the spools are passed over: some of them may have been sent before"
+        )
+
+
+def _file_number(folder: Path) -> int | None:
+    """Return what tells the outbox's file from one that takes its place; None when there is none."""
+    try:
+        return (folder / DATA).stat().st_ino
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,98 @@
+"""A worker's own flushes that the cluster may not have yet, by key.
+
+Each page says which step touched it last, so one read finds some pages that have a flush and some that do not. A flush is
+therefore kept by its number under each of its keys, until it has been everywhere for as long as an answer may be old.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.counters.buffer import Buffer
+
+ENTRIES: Final = 250_000  # keys of flushes that are kept; about 60 MB
+
+
+class Waiting:
+    """Flushes, oldest first."""
+
+    def __init__(self) -> None:
+        self._flushes: deque[tuple[int, Buffer]] = deque()
+        self._entries = 0
+        self._counts: dict[bytes, deque[tuple[int, int, int]]] = {}  # key → (flush, bucket, packed)
+        self._pairs: dict[
+            bytes, deque[tuple[int, tuple[bytes, int], int]]
+        ] = {}  # U → (flush, (P, day), bucket)
+        self._hidden: dict[bytes, int] = {}  # key → the last flush that forgot it
+
+    def __len__(self) -> int:
+        return len(self._flushes)
+
+    def push(self, sequence: int, buffer: Buffer) -> None:
+        """Keep a flush; what is too old to be kept beside it is not seen any more until it is in the cluster."""
+        for key in buffer.forgotten:
+            self.forget(key)
+            self._hidden[key] = sequence
+        for bucket, summed in buffer.counts.items():
+            for key, packed in summed.items():
+                self._counts.setdefault(key, deque()).append((sequence, bucket, packed))
+        for distinct, firsts in buffer.pairs.items():
+            have = self._pairs.setdefault(distinct, deque())
+            have.extend((sequence, sight, bucket) for sight, bucket in firsts.items())
+        self._flushes.append((sequence, buffer))
+        self._entries += buffer.entries
+        while self._entries > ENTRIES and len(self._flushes) > 1:
+            self._drop_oldest()
+
+    def drop(self, sequence: int) -> None:
+        """Drop flushes up to this one."""
+        while self._flushes and self._flushes[0][0] <= sequence:
+            self._drop_oldest()
+
+    def forget(self, key: bytes) -> None:
+        """Take a key out of everything that waits."""
+        self._counts.pop(key, None)
+        self._pairs.pop(key, None)
+
+    def hides(self, key: bytes, after: int) -> bool:
+        """Whether a flush after this one forgot the key."""
+        return self._hidden.get(key, 0) > after
+
+    def counts(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
+        """Yield (bucket, packed sum) of what flushes after this one count under a key."""
+        for sequence, bucket, packed in self._counts.get(key, ()):
+            if sequence > after:
+                yield bucket, packed
+
+    def pairs(self, distinct: bytes, after: int) -> Iterator[tuple[tuple[bytes, int], int]]:
+        """Yield ((P, day), bucket of the first) of the pairs of a U in flushes after this one."""
+        for sequence, sight, bucket in self._pairs.get(distinct, ()):
+            if sequence > after:
+                yield sight, bucket
+
+    def _drop_oldest(self) -> None:
+        sequence, buffer = self._flushes.popleft()
+        self._entries -= buffer.entries
+        for summed in buffer.counts.values():
+            for key in summed:
+                _cut(self._counts, key, sequence)
+        for distinct in buffer.pairs:
+            _cut(self._pairs, distinct, sequence)
+        for key in buffer.forgotten:
+            if self._hidden.get(key) == sequence:
+                del self._hidden[key]
+
+
+def _cut(
+    kept: dict[bytes, deque[tuple[int, int, int]]] | dict[bytes, deque[tuple[int, tuple[bytes, int], int]]],
+    key: bytes,
+    sequence: int,
+) -> None:
+    """Take what is of this flush or older from the front of a key's entries."""
+    entries = kept.get(key)
+    while entries and entries[0][0] <= sequence:
+        entries.popleft()
+    if entries is not None and not entries:
+        del kept[key]

@@ -1,0 +1,144 @@
+"""What is said to a node and what its answers mean; no socket here.
+
+    address    "host:port"
+    map        which node has a slot, from CLUSTER SLOTS
+    errors     MOVED and ASK name another node; some say that the map is old, one that a function is missing
+
+Source: Redis cluster specification ("MOVED Redirection", "ASK Redirection"); Valkey and Kvrocks say the same.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import hiredis
+import msgspec
+
+from oborona.counters.cluster.layout import SLOTS
+from oborona.errors import StoreError
+
+NO_FUNCTION: Final = "ERR Function not found"
+NO_CLUSTER: Final = "ERR This instance has cluster support disabled"
+OLD_MAP: Final = ("READONLY ", "CLUSTERDOWN ")  # another node may have it by now
+
+Word = str | bytes | int
+Reply = object  # int, bytes, list, None, or hiredis.ReplyError
+
+
+def pack(words: Sequence[Word]) -> bytes:
+    """Return a command as it is sent."""
+    packed: bytes = hiredis.pack_command(tuple(words))  # type: ignore[arg-type] # its stub knows one word
+    return packed
+
+
+MAP: Final = pack((b"CLUSTER", b"SLOTS"))
+ASKING: Final = pack((b"ASKING",))
+
+
+class Address(NamedTuple):
+    """Where a node listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the address of "host:port" or "[v6]:port".
+
+        Raises:
+            ValueError: it is none.
+        """
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise ValueError(f"a node is HOST:PORT, not {text!r}")
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """How to reach a cluster."""
+
+    nodes: tuple[Address, ...]  # some of them; they name the others
+    user: str = ""  # empty: the default one
+    password: str = ""  # empty: none is asked
+    authority: str = ""  # file of the certificates that vouch for the nodes; empty: no TLS
+    connect_s: float = 2.0  # deadline for a new connection
+
+    def greeting(self) -> bytes:
+        """Return what a connection begins with; each command of it is answered with OK."""
+        if not self.password:
+            return b""
+        return pack(("AUTH", self.user, self.password) if self.user else ("AUTH", self.password))
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Return how to encrypt; None: not at all.
+
+        Raises:
+            StoreError: the file of certificates cannot be used.
+        """
+        if not self.authority:
+            return None
+        try:
+            return ssl.create_default_context(cafile=Path(self.authority))
+        except OSError as error:
+            raise StoreError(f"cannot use the certificates in {self.authority}: {error}") from error
+
+
+class Map(msgspec.Struct, frozen=True):
+    """Which primary has each slot; None where nobody has it."""
+
+    owners: list[Address | None]
+
+    @classmethod
+    def parse(cls, reply: Reply, asked: Address) -> Map:
+        """Return the map from an answer to MAP; of a server that is no cluster, one that has it all.
+
+        Raises:
+            StoreError: it is no such answer.
+        """
+        if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
+            return cls([asked] * SLOTS)
+        owners: list[Address | None] = [None] * SLOTS
+        try:
+            for first, last, primary, *_ in reply:  # type: ignore[attr-defined]
+                owner = Address(_host(primary[0]) or asked.host, primary[1])
+                owners[first : last + 1] = [owner] * (last + 1 - first)
+        except (TypeError, ValueError, IndexError):
+            raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
+        return cls(owners)
+
+    def nodes(self) -> list[Address]:
+        """Return the primaries."""
+        return [one for one in dict.fromkeys(self.owners) if one is not None]
+
+
+class Redirect(NamedTuple):
+    """Where a node says that a slot is."""
+
+    for_good: bool  # MOVED; else ASK: for this one command, while the slot moves
+    slot: int
+    address: Address
+
+
+def redirect(error: hiredis.ReplyError, asked: Address) -> Redirect | None:
+    """Return what MOVED and ASK say; None for other errors."""
+    kind, *rest = str(error).split(" ")
+    if kind not in ("MOVED", "ASK") or len(rest) != 2:
+        return None
+    address = rest[1] if not rest[1].startswith(":") else asked.host + rest[1]
+    return Redirect(kind == "MOVED", int(rest[0]), Address.parse(address))
+
+
+def tells_old_map(error: hiredis.ReplyError) -> bool:
+    """Whether another node may answer by now."""
+    return str(error).startswith(OLD_MAP)
+
+
+def _host(name: bytes | None) -> str:
+    host = (name or b"").decode()
+    return "" if host == "?" else host

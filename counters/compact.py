@@ -1,0 +1,151 @@
+"""A store without its free pages: a copy that takes its place, while nobody writes.
+
+    lock → is there room? → copy the tree into data.mdb.compacting → number its transactions on → is it whole? → on the disk →
+    rename over data.mdb → the directory on the disk
+
+Killed anywhere, either file is in place, and both are whole. Readers go on with the old one until their next read, and
+then notice. LMDB numbers the transactions of a compacted copy from 1, while processes that have the store open take
+the number of the last one from their common lock file, and from it, odd or even, which of the two meta pages to read. So
+both meta pages of the copy are written as the original's last two transactions would have left them; LMDB's data format 1
+is what this knows, and anything else is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Final
+
+import lmdb
+import msgspec
+
+from oborona.counters.lmdb_store import (
+    DATA,
+    LEAST_ROOM,
+    MAP_BYTES,
+    MODE,
+    as_store_error,
+    check_version,
+)
+from oborona.counters.lmdb_write import WriteSide
+from oborona.counters.writer import LOCK, LOG
+from oborona.errors import StoreBusy, StoreError, StoreFull
+from oborona.lock import Lock, hold
+
+COPY: Final = "data.mdb.compacting"
+PROGRAM: Final = "oborona counters compact"
+META_PAGES: Final = 2
+META_AT: Final = 16  # behind the header of its page
+META: Final = struct.Struct("=IIQQ48s48sQQ")  # magic, format, address, map, two trees, last page, transaction
+META_MAGIC: Final = 0xBEEFC0DE
+META_FORMAT: Final = 1
+
+
+class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of the data file."""
+
+    before: int
+    after: int
+
+
+def compact(directory: Path) -> Compacted:
+    """Put a copy without free pages in the place of a store.
+
+    Raises:
+        StoreBusy: a writer runs; the text names it.
+        StoreFull: there is no room for the copy beside the store.
+        StoreVersion: a newer Oborona wrote the store.
+        StoreError: there is no store, it is damaged, or it cannot be copied; it stays as it is.
+    """
+    path, copy = directory / DATA, directory / COPY
+    if not path.exists():
+        raise StoreError(f"no counter store in {directory}: has the writer run?")
+    with _nobody_writes(directory), as_store_error(directory):
+        copy.unlink(missing_ok=True)  # of one that was killed
+        before = path.stat()
+        try:
+            _copy(directory, copy, before)
+            copy.rename(path)
+        except BaseException:
+            copy.unlink(missing_ok=True)
+            raise
+        _sync(directory)
+        return Compacted(before=before.st_size, after=path.stat().st_size)
+
+
+def _nobody_writes(directory: Path) -> Lock:
+    try:
+        return hold(directory / LOCK, PROGRAM)
+    except StoreBusy as busy:
+        raise StoreBusy(
+            f"{busy}; stop it first, workers may go on: what they count waits in spools"
+        ) from busy
+
+
+def _copy(directory: Path, copy: Path, original: os.stat_result) -> None:
+    store = WriteSide(directory, MAP_BYTES, sync=True, report=LOG.warning)
+    try:
+        environment = store.environment
+        with environment.begin() as txn:
+            if not check_version(txn, directory):
+                raise StoreError(f"{directory} holds no counter store of ours")
+            tree = txn.stat()
+        number = environment.info()["last_txnid"]
+        pages = tree["branch_pages"] + tree["leaf_pages"] + tree["overflow_pages"] + META_PAGES
+        _check_room(directory, pages * tree["psize"])
+        descriptor = os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        try:
+            os.fchown(descriptor, original.st_uid, original.st_gid)
+            os.fchmod(descriptor, original.st_mode & 0o777)
+            environment.copyfd(descriptor, compact=True)
+            _number_on(descriptor, tree["psize"], number)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    finally:
+        store.close()
+    _check_whole(copy, tree["entries"], number)
+
+
+def _check_room(directory: Path, needed: int) -> None:
+    disk = os.statvfs(directory)
+    room = disk.f_bavail * disk.f_frsize
+    if room < needed + LEAST_ROOM:
+        raise StoreFull(
+            f"no room on the disk of {directory} for a copy beside the store:"
+            f" {needed + LEAST_ROOM >> 20} MiB needed, {room >> 20} MiB left"
+        )
+
+
+def _number_on(descriptor: int, page_bytes: int, number: int) -> None:
+    """Make the copy's meta pages say that its tree is that of transaction `number`, and of the one before."""
+    metas = []
+    for page in range(META_PAGES):
+        meta = META.unpack(os.pread(descriptor, META.size, page * page_bytes + META_AT))
+        if meta[:2] != (META_MAGIC, META_FORMAT):
+            raise StoreError(
+                f"a copy that LMDB {lmdb.version()} makes is not of the format that is known here"
+            )
+        metas.append(meta)
+    *rest, _number = max(metas, key=lambda meta: meta[-1])
+    for one in (number - 1, number):
+        os.pwrite(descriptor, META.pack(*rest, one), one % META_PAGES * page_bytes + META_AT)
+
+
+def _check_whole(copy: Path, entries: int, number: int) -> None:
+    """Look at the copy as LMDB does."""
+    with lmdb.open(
+        os.fspath(copy), subdir=False, readonly=True, lock=False, create=False, readahead=False
+    ) as environment:
+        found = environment.stat()["entries"], environment.info()["last_txnid"]
+    if found != (entries, number):
+        raise StoreError(f"the copy {copy} is not what was copied, {found} and not {(entries, number)}")
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

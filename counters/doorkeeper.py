@@ -1,0 +1,187 @@
+"""A table of shingles seen once: six in ten never come again, and the store need not keep a record for them.
+
+    slot  u32: 15 bits of fingerprint (never 0), 17 bits of ring bucket; 0 is empty
+    set   8 slots; which set and which fingerprint follow from the key's bits
+
+A key without a record whose only count is one `seen` takes a slot of its set: an empty one, else one out of the
+fortnight, else that of the oldest sighting, which is forgotten. When the key comes again, its first sighting, with
+its time, goes into a record and the slot is free. So nothing is approximate but this:
+
+    full   the oldest sightings of a set are lost before their fortnight is over: the count of such a key is one low
+    alike  a new key finds another's slot by chance, at most 8 in 32,767: it counts one too many, the other one too few
+
+A shingle that is the first half of a unique pair never comes here: pairs stay exact. The arithmetic is whole arrays at
+a time and touches no file; changes are computed first and made after the store's transaction, `doorkept.py` says how.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, RING
+from oborona.counters.window import BUCKETS_A_DAY, DAYS
+
+WAYS: Final = 8
+SLOT_BYTES: Final = 4
+BUCKET_BITS: Final = 17
+FINGERPRINTS: Final = (1 << 15) - 1
+BUCKET: Final = np.uint32(RING - 1)
+SPREAD: Final = np.uint64(
+    0x9E3779B97F4A7C15
+)  # odd: neighbours on the ring of hashes fall into different sets
+HEAD_SPREAD: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+LIVES: Final = DAYS * BUCKETS_A_DAY  # buckets; as long as a fortnight's window can hold it
+AHEAD: Final = RING // 2  # an age beyond this is a time that has not come yet
+ONE_SEEN: Final = np.uint64(1)
+COUNTS_AND_LEVEL: Final = np.uint64((1 << BUCKET_SHIFT) - 1)
+
+Slots = npt.NDArray[np.uint32]
+"""[set][way]"""
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """Slots to set, in this order; making them again changes nothing."""
+
+    places: npt.NDArray[np.uint32]  # set * WAYS + way
+    values: npt.NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def make(self, slots: Slots) -> None:
+        """Set them; the last one wins where a place comes twice."""
+        slots.reshape(-1)[self.places] = self.values
+
+    def to_bytes(self) -> bytes:
+        """Return them as the store keeps them until the table is on the disk."""
+        return np.stack([self.places, self.values]).astype("<u4").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, slots: int) -> Changes:
+        """Return what `to_bytes` gave.
+
+        Raises:
+            ValueError: it is no such thing for a table of so many slots.
+        """
+        if len(data) % (2 * SLOT_BYTES):
+            raise ValueError(f"{len(data)} bytes are no whole changes")
+        places, values = np.frombuffer(data, "<u4").reshape(2, -1)
+        if len(places) and int(places.max()) >= slots:
+            raise ValueError("a change beyond the table")
+        return cls(places, values)
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Where keys are in the table."""
+
+    found: npt.NDArray[np.bool_]
+    places: npt.NDArray[np.intp]  # of those found
+    buckets: npt.NDArray[np.uint32]  # ring buckets of their sighting
+
+
+def lonely(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Return which cells are one `seen` and nothing else."""
+    alone: npt.NDArray[np.bool_] = cells & COUNTS_AND_LEVEL == ONE_SEEN
+    return alone
+
+
+def find(slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64], reference: int) -> Kept:
+    """Return which keys have a sighting in the table that is not out of the fortnight at bucket `reference`."""
+    sets, prints = _places(slots, heads, hashes)
+    rows = slots[sets]
+    found = np.zeros(len(sets), dtype=bool)
+    at, ways = np.nonzero(rows >> BUCKET_BITS == prints[:, None])
+    if len(at):  # few: mostly none of a message's new keys
+        live = _ages(rows[at, ways], reference) < LIVES
+        at, ways = at[live], ways[live]
+        first = np.ones(len(at), dtype=bool)
+        first[1:] = at[1:] != at[:-1]
+        at, ways = at[first], ways[first]
+        found[at] = True
+    return Kept(found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
+
+
+def cells_of(
+    slots: Slots, keys: npt.NDArray[np.void], places: list[int], reference: int
+) -> list[tuple[int, bytes]]:
+    """Return (place, the cell of its one sighting) for the KEYS that have one."""
+    kept = find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
+    at = np.flatnonzero(kept.found)
+    if not len(at):
+        return []
+    cells = sighting_cells(kept).tobytes()
+    return [
+        (places[one], cells[CELL_BYTES * number : CELL_BYTES * (number + 1)])
+        for number, one in enumerate(at.tolist())
+    ]
+
+
+def sighting_cells(kept: Kept) -> npt.NDArray[np.uint64]:
+    """Return the cells of the sightings that were found."""
+    return (kept.buckets.astype(np.uint64) << np.uint64(BUCKET_SHIFT)) | ONE_SEEN
+
+
+def admit(
+    slots: Slots,
+    heads: npt.NDArray[np.uint16],
+    hashes: npt.NDArray[np.uint64],
+    buckets: npt.NDArray[np.uint32],
+    reference: int,
+) -> Changes:
+    """Return what gives each key a slot; keys that are too many for one set at once get none.
+
+    Args:
+        slots: stay as they are.
+        heads: of keys that `find` did not find.
+        hashes: beside `heads`.
+        buckets: ring buckets of their sightings.
+        reference: the current bucket.
+    """
+    sets, prints = _places(slots, heads, hashes)
+    order = np.argsort(sets, kind="stable")
+    sets, prints, buckets = sets[order], prints[order], buckets[order]
+    first = np.ones(len(sets), dtype=bool)
+    first[1:] = sets[1:] != sets[:-1]
+    numbers = np.arange(len(sets))
+    rank = numbers - np.maximum.accumulate(np.where(first, numbers, 0))  # how many of the set come before it
+    fits = rank < WAYS
+    sets, prints, buckets, rank = sets[fits], prints[fits], buckets[fits], rank[fits]
+    oldest_first = np.argsort(-_ages(slots[sets], reference), axis=1, kind="stable")
+    ways = oldest_first[np.arange(len(sets)), rank]
+    values = prints << BUCKET_BITS | buckets
+    return Changes((sets * WAYS + ways).astype(np.uint32), values.astype(np.uint32))
+
+
+def removed(kept: Kept) -> Changes:
+    """Return what frees the slots that were found."""
+    return Changes(kept.places.astype(np.uint32), np.zeros(len(kept.places), np.uint32))
+
+
+def together(changes: list[Changes]) -> Changes:
+    """Return all of them in their order."""
+    return Changes(
+        np.concatenate([one.places for one in changes] or [np.empty(0, np.uint32)]),
+        np.concatenate([one.values for one in changes] or [np.empty(0, np.uint32)]),
+    )
+
+
+def _places(
+    slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint32]]:
+    """Return set and fingerprint of keys."""
+    mixed = (hashes ^ heads * HEAD_SPREAD) * SPREAD
+    mixed ^= mixed >> np.uint64(29)
+    sets = (mixed >> np.uint64(20) & np.uint64(len(slots) - 1)).astype(np.intp)
+    prints = (mixed & np.uint64(0xFFFFF)) % np.uint64(FINGERPRINTS) + np.uint64(1)
+    return sets, prints.astype(np.uint32)
+
+
+def _ages(rows: Slots, reference: int) -> npt.NDArray[np.int32]:
+    """Return by slot how many buckets ago its sighting was; at least RING for an empty one, below 0 for the future."""
+    ages = (np.int32(reference % RING) - (rows & BUCKET).astype(np.int32)) % np.int32(RING)
+    ages = np.where(ages > AHEAD, ages - RING, ages).astype(np.int32)
+    return np.where(rows == 0, np.int32(RING), ages)

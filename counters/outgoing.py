@@ -1,0 +1,155 @@
+"""A worker's adds on their way out: summed in a buffer, appended to its spool, then waiting until the store has them.
+
+What waits is seen by this worker's reads; how, is the store's to say, through `Waits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from oborona.counters import batch
+from oborona.counters.buffer import ENTRIES, Buffer
+from oborona.counters.durability import SPOOL_SYNC_S, Durability
+from oborona.counters.record import KEY, PREFIXES
+from oborona.counters.spool import FILE_BYTES, Spool
+from oborona.errors import StoreError
+from oborona.types import Amounts, Pieces, Prefix, Shingle
+
+RETRY_S: Final = 1.0  # between two tries to write to a full disk
+
+
+class Waits(Protocol):
+    """Flushes that the store does not have yet."""
+
+    def push(self, sequence: int, buffer: Buffer) -> None: ...
+    def forget(self, key: bytes) -> None: ...
+
+
+class Outgoing:
+    """The adding side of a store in one worker process; one thread.
+
+    Args:
+        directory: of the spools.
+        worker_name: names its spool; letters, digits, - and _.
+        waits: gets each flush.
+        durability: what of the flushed survives a power failure.
+        file_bytes: size at which a spool goes on in a new file.
+        buffer_entries: keys kept in memory while nothing can be flushed.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        worker_name: str,
+        waits: Waits,
+        *,
+        durability: Durability = "second",
+        file_bytes: int = FILE_BYTES,
+        buffer_entries: int = ENTRIES,
+    ) -> None:
+        self._spool = Spool(directory, worker_name, file_bytes=file_bytes, sync_s=SPOOL_SYNC_S[durability])
+        self._waits = waits
+        self._limit = buffer_entries
+        self.buffer = Buffer(buffer_entries)
+        self._sequence = 0
+        self._failed_at: float | None = None
+        self._last_now = 0.0
+        self._dropped = 0
+
+    @property
+    def owner(self) -> str:
+        """Under which the store keeps how far this spool is applied."""
+        return self._spool.owner
+
+    @property
+    def dropped(self) -> int:
+        """Adds turned away since the start because the buffer was full and could not be flushed."""
+        return self._dropped + self.buffer.dropped
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last try to write to the spool failed: adds wait in memory."""
+        return self._failed_at is not None
+
+    def add(self, keys: list[bytes], pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> None:
+        """Count a message's shingles, whose keys these are, and pairs by the day of `now`; in memory, until `flush`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^63-1.
+        """
+        self._last_now = now
+        pairs: list[tuple[bytes, bytes]] = []
+        if pieces.pairs:
+            first, pack = PREFIXES[prefix], KEY.pack
+            pairs = [(pack(first, *both), pack(first, *distinct)) for both, distinct in pieces.pairs]
+        self.buffer.add(keys, pairs, amounts, now)
+
+    def forget(self, key: bytes, now: float) -> None:
+        """Forget what is counted under a key up to now.
+
+        Raises:
+            StoreError: the spool cannot be written, and nothing is forgotten.
+        """
+        self._last_now = now
+        if self.buffer.counts:  # what is forgotten comes before what is added, in each flush
+            self._failed_at = None
+            self._append(now)
+        self._waits.forget(key)
+        self.buffer.forget(key)
+
+    def flush(self, now: float) -> int:
+        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
+
+        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
+        until when, `dropped` what was turned away meanwhile.
+
+        Raises:
+            StoreFull: for the first time in a row there is no room.
+            StoreError: the spool cannot be written, or a sync of it failed.
+        """
+        self._last_now = now
+        entries = self.buffer.entries
+        if entries:
+            if self._failed_at is not None and abs(now - self._failed_at) < RETRY_S:
+                return 0
+            if not self._append(now):
+                return 0
+        self._spool.sync_if_due(now)
+        return entries
+
+    def close(self) -> None:
+        """Flush, sync, and let go of the spool.
+
+        Raises:
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
+        """
+        try:
+            if self.buffer.entries:
+                self._failed_at = None
+                self._append(self._last_now)
+        finally:
+            self._spool.close()
+
+    def _append(self, now: float) -> bool:
+        try:
+            self._spool.append(batch.encode(self.buffer, self._sequence + 1, now))
+        except StoreError:
+            first = self._failed_at is None
+            self._failed_at = now
+            if first:
+                raise
+            return False
+        self._failed_at = None
+        self._sequence += 1
+        self._dropped += self.buffer.dropped
+        self._waits.push(self._sequence, self.buffer)
+        self.buffer = Buffer(self._limit)
+        return True
+
+
+def keys_of(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:
+    """Return the keys of shingles, in their order."""
+    first, pack = PREFIXES[prefix], KEY.pack
+    return [pack(first, *shingle) for shingle in shingles]

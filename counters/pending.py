@@ -1,0 +1,143 @@
+"""A worker's own adds that the store does not have yet, as its reads see them.
+
+What was flushed is kept until the writer has applied it. What was forgotten hides what the store has of a key until
+that is applied, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from oborona.counters.buffer import FIELD, FIELD_BITS, Buffer, cells_of
+from oborona.counters.window import BUCKETS, DAYS, SATURATED, bucket_of, day_of
+from oborona.types import Metric, Window
+
+PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by reads; about 50 MB
+
+Rows = list[list[list[int]]]
+
+
+class Pending:
+    """Flushes that are not applied, oldest first."""
+
+    def __init__(self) -> None:
+        self.hidden: Counter[bytes] = Counter()  # keys that flushes forgot, and how many did
+        self._flushes: deque[tuple[int, Buffer]] = deque()
+        self._with_pairs: Counter[bytes] = Counter()  # U, and how many flushes have pairs of it
+        self._entries = 0
+
+    def __len__(self) -> int:
+        return len(self._flushes)
+
+    def push(self, sequence: int, buffer: Buffer) -> None:
+        """Keep a flush; what is too old to be kept beside it is not seen any more until it is applied."""
+        self._with_pairs.update(buffer.pairs.keys())
+        self.hidden.update(buffer.forgotten)
+        self._flushes.append((sequence, buffer))
+        self._entries += buffer.entries
+        while self._entries > PENDING_ENTRIES and len(self._flushes) > 1:
+            self._drop_oldest()
+
+    def applied(self, sequence: int) -> None:
+        """Drop what the store has, up to this flush."""
+        while self._flushes and self._flushes[0][0] <= sequence:
+            self._drop_oldest()
+
+    def forget(self, key: bytes) -> None:
+        """Take a key out of everything that waits; the flushes are on their way as they were."""
+        del self._with_pairs[key]
+        for _sequence, buffer in self._flushes:
+            buffer.pairs.pop(key, None)
+            for summed in buffer.counts.values():
+                summed.pop(key, None)
+
+    def and_then(self, buffer: Buffer) -> list[Buffer]:
+        """Return all that waits, and the buffer that is not flushed, oldest first."""
+        waiting = [one for _sequence, one in self._flushes]
+        if buffer.counts:
+            waiting.append(buffer)
+        return waiting
+
+    def places_with_pairs(self, keys: Sequence[bytes], buffer: Buffer) -> list[int]:
+        """Return the places of keys that have pairs waiting."""
+        if not (self._with_pairs or buffer.pairs):
+            return []
+        return [place for place, key in enumerate(keys) if key in self._with_pairs or key in buffer.pairs]
+
+    def _drop_oldest(self) -> None:
+        _sequence, buffer = self._flushes.popleft()
+        self._entries -= buffer.entries
+        if buffer.pairs:
+            self._with_pairs -= Counter(buffer.pairs.keys())
+        if buffer.forgotten:
+            self.hidden -= Counter(buffer.forgotten)
+
+
+def add_to(rows: Rows, keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
+    """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
+    last = bucket_of(now)
+    by_window: dict[int, dict[int, int]] = {}
+    for bucket, summed in chain.from_iterable(buffer.counts.items() for buffer in buffers):
+        first = first_window(bucket, last)
+        if first is not None:
+            sums = by_window.setdefault(first, {})
+            for place, packed in enumerate(map(summed.get, keys)):
+                if packed:
+                    sums[place] = sums.get(place, 0) + packed
+    for first, sums in by_window.items():
+        for place, packed in sums.items():
+            rows[place] = added(rows[place], packed, first)
+
+
+def added(row: list[list[int]], packed: int, first: int) -> list[list[int]]:
+    """Return the windows with a packed sum added to the window `first` and those that hold it."""
+    row = [window[:] for window in row]
+    if packed <= FIELD:  # seen, and nothing else: nearly all of them
+        for window in row[first:]:
+            total = window[Metric.SEEN] + packed
+            window[Metric.SEEN] = min(SATURATED, total)
+        return row
+    for metric, count in enumerate(_fields(packed)):
+        for window in row[first:]:
+            window[metric] = min(window[metric] + count, SATURATED)
+    return row
+
+
+def first_window(bucket: int, last: int) -> int | None:
+    """Return the smallest window that holds a ten-minute bucket when `last` is the current one."""
+    age = last - bucket
+    if age >= 0:
+        for window, length in BUCKETS.items():
+            if age < length:
+                return window
+    if day_of(last) - DAYS < day_of(bucket) <= day_of(last):
+        return Window.FORTNIGHT
+    return None
+
+
+def pairs_of(distinct: bytes, buffers: Iterable[Buffer]) -> dict[tuple[bytes, int], int]:
+    """Return the pairs of a U that wait: (P, day) → bucket of the first."""
+    firsts: dict[tuple[bytes, int], int] = {}
+    for buffer in buffers:
+        for pair, bucket in buffer.pairs.get(distinct, {}).items():
+            firsts.setdefault(pair, bucket)
+    return firsts
+
+
+def waiting_cells(key: bytes, buffers: Iterable[Buffer]) -> bytes:
+    """Return what is counted under a key as cells of a record."""
+    return b"".join(
+        cells_of(packed, bucket)
+        for buffer in buffers
+        for bucket, summed in buffer.counts.items()
+        if (packed := summed.get(key))
+    )
+
+
+def _fields(packed: int) -> Iterator[int]:
+    while packed:
+        yield packed & FIELD
+        packed >>= FIELD_BITS

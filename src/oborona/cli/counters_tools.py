@@ -1,0 +1,104 @@
+"""`oborona counters verify`, `compact`, `forget`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import click
+import lmdb
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.counters_stats import size
+from oborona.cli.output import echo
+from oborona.cli.owner import as_owner_of
+from oborona.cli.shingle import name_of, shingle_named
+from oborona.counters.compact import compact as compacted
+from oborona.counters.lmdb_store import Reader, as_store_error
+from oborona.counters.store import LmdbCounters
+from oborona.counters.stored import open_reader
+from oborona.counters.verify import verify as verified
+from oborona.counters.writer import LOCK
+from oborona.errors import StoreError
+from oborona.lock import holder
+from oborona.milter.worker import COUNTERS
+from oborona.types import Metric, Prefix, Shingle, Window
+
+
+@click.command()
+@pass_asked
+def verify(asked: Asked) -> None:
+    """Read the whole counter store, and say what is wrong with it; a running daemon is not disturbed.
+
+    Exit status 1 when something is wrong.
+    """
+    folder = asked.state / COUNTERS
+    reader = Reader(folder)
+    try:
+        with as_store_error(folder):
+            report = verified(_environment(reader))
+    finally:
+        reader.close()
+    for problem in report.problems:
+        echo(problem)
+    echo(
+        f"{folder}: {report.records:,} records, {report.cells:,} cells, {len(report.problems) or 'no'} problems"
+    )
+    if not report.clean:
+        click.get_current_context().exit(1)
+
+
+@click.command()
+@pass_asked
+def compact(asked: Asked) -> None:
+    """Give the disk back what the counter store does not use; stop the writer first.
+
+    A copy of what is used takes the place of the file: there must be room for it beside the other. Workers may go on.
+    """
+    folder = asked.state / COUNTERS
+    with as_owner_of(folder):
+        done = compacted(folder)
+    echo(f"{folder}: {size(done.before)} before, {size(done.after)} now")
+
+
+@click.command()
+@click.argument("shingle", type=shingle_named)
+@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_asked
+def forget(asked: Asked, shingle: Shingle, out: bool, yes: bool) -> None:
+    """Forget what is counted under a shingle, TYPE:HASH as `top`, `check --json` and `explain` print it.
+
+    What comes after this counts from zero.
+    """
+    folder = asked.state / COUNTERS
+    prefix = Prefix.OUT if out else Prefix.IN
+    counted = asyncio.run(_counted(asked, shingle, prefix))
+    echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
+    if not yes:
+        click.confirm("Forget it?", abort=True)
+    with as_owner_of(folder):
+        spooled = LmdbCounters(folder, "cli")
+        try:
+            spooled.forget(shingle, time.time(), prefix)
+        finally:
+            spooled.close()
+    writer = holder(folder / LOCK)
+    echo(
+        f"to be forgotten by {writer}" if writer is not None else "to be forgotten when the writer runs again"
+    )
+
+
+def _environment(reader: Reader) -> lmdb.Environment:
+    with reader.transaction():
+        environment = reader.environment
+    if environment is None:
+        raise StoreError(f"no counter store in {reader.directory}: has the writer run?")
+    return environment
+
+
+async def _counted(asked: Asked, shingle: Shingle, prefix: Prefix) -> str:
+    with open_reader(asked.state / COUNTERS) as store:
+        [totals] = await store.read([shingle], time.time(), prefix)
+    last = totals[Window.FORTNIGHT]
+    return " ".join(f"{metric.name.lower()} {last[metric]}" for metric in Metric)

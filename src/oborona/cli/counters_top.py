@@ -1,0 +1,76 @@
+"""`oborona counters top`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import click
+import msgspec
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.cli.shingle import name_of, type_name, type_of
+from oborona.cli.terminal import Terminal
+from oborona.counters.heavy import NOTE_ROOM
+from oborona.counters.stored import open_reader
+from oborona.counters.top import TOP_LIMIT
+from oborona.message.shingles import Type
+from oborona.milter.worker import COUNTERS
+from oborona.policy.ports import Totals
+from oborona.types import Metric, Prefix, Shingle, Window
+
+
+def _names(kind: type[Metric | Window]) -> click.Choice[str]:
+    return click.Choice([one.name.lower() for one in kind], case_sensitive=False)
+
+
+@click.command()
+@click.argument("kind", metavar="TYPE", type=type_of)
+@click.option("--metric", type=_names(Metric), default="seen", show_default=True, help="What to sort by.")
+@click.option("--window", type=_names(Window), default="day", show_default=True, help="In which window.")
+@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, NOTE_ROOM),
+    default=TOP_LIMIT,
+    show_default=True,
+    help="At most so many.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@pass_asked
+def top(asked: Asked, kind: Type, metric: str, window: str, out: bool, limit: int, as_json: bool) -> None:
+    """Show the shingles of a type that counted most.
+
+    Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
+    than 1/129 of all that its type counted, what is a day old weighing half.
+    """
+    prefix = Prefix.OUT if out else Prefix.IN
+    by, within = Metric[metric.upper()], Window[window.upper()]
+    ranks, totals = asyncio.run(_read(asked, kind, by, within, prefix, limit))
+    if as_json:
+        rows = [{"shingle": name_of(shingle), "count": count} for shingle, count in ranks]
+        told = {"type": type_name(kind), "prefix": prefix, "metric": metric, "window": window, "top": rows}
+        echo(msgspec.json.encode(told))
+        return
+    if not ranks:
+        echo(f"nothing of type {type_name(kind)} counted {metric} in the last {window}")
+        return
+    table = Table("shingle", show_edge=False)
+    for one in Window:
+        table.add_column(
+            f"{metric}, {one.name.lower()}" if one is within else one.name.lower(), justify="right"
+        )
+    for (shingle, _count), row in zip(ranks, totals, strict=True):
+        table.add_row(name_of(shingle), *(str(row[one][by]) for one in Window))
+    Terminal(soft_wrap=True).print(table)
+
+
+async def _read(
+    asked: Asked, kind: Type, metric: Metric, window: Window, prefix: Prefix, limit: int
+) -> tuple[list[tuple[Shingle, int]], Totals]:
+    now = time.time()
+    with open_reader(asked.state / COUNTERS) as store:
+        ranks = await store.top(kind, metric, window, now, prefix, limit)
+        return ranks, await store.read([shingle for shingle, _count in ranks], now, prefix)

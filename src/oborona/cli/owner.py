@@ -1,0 +1,25 @@
+"""Commands that write to the daemon's files: what root makes must be the daemon's, or the daemon can't open it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def as_owner_of(folder: Path) -> Iterator[None]:
+    """When root asks, go on as the owner of a folder within; anybody else stays who they are."""
+    owner = folder.stat() if folder.exists() else None
+    if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
+        yield
+        return
+    group = os.getegid()
+    os.setegid(owner.st_gid)
+    os.seteuid(owner.st_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)

@@ -1,0 +1,58 @@
+"""Shingles on the command line: TYPE:HASH, where TYPE is a name or number and HASH 16 hexadecimal digits."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import click
+
+from oborona.message.shingles import Type
+from oborona.types import Shingle
+
+_SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
+
+
+def shingle_of(text: str) -> Shingle | None:
+    """Return the shingle that a text names; None when it is not of that form.
+
+    Raises:
+        click.BadParameter: it is, and there is no such type.
+    """
+    found = _SHINGLE.fullmatch(text)
+    return Shingle(type_of(found[1]), int(found[2], 16)) if found is not None else None
+
+
+def shingle_named(text: str) -> Shingle:
+    """Return the shingle that a text names.
+
+    Raises:
+        click.BadParameter: it names none.
+    """
+    shingle = shingle_of(text)
+    if shingle is None:
+        raise click.BadParameter(f"{text!r} is no TYPE:HASH")
+    return shingle
+
+
+def type_of(text: str) -> Type:
+    """Return the type of a name or number.
+
+    Raises:
+        click.BadParameter: there is none; the text says which there are.
+    """
+    try:
+        return Type(int(text)) if text.isdigit() else Type[text.upper()]
+    except (KeyError, ValueError):
+        names = ", ".join(kind.name.lower() for kind in Type)
+        raise click.BadParameter(f"no type {text!r}; there are {names}") from None
+
+
+def type_name(number: int) -> str:
+    """Return the name of a type; the number alone for one that another version knows."""
+    return Type(number).name.lower() if number in Type.__members__.values() else str(number)
+
+
+def name_of(shingle: Shingle) -> str:
+    """Return a shingle as `shingle_of` takes it."""
+    return f"{type_name(shingle.type)}:{shingle.hash:016x}"

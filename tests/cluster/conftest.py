@@ -1,0 +1,39 @@
+"""A cluster of real Redis processes: three primaries for what needs no failover, and what empties them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from oborona.counters.cluster.wire import Access, Address
+from tests.peers.redis import Cluster
+
+
+def access_of(cluster: Cluster) -> Access:
+    """Return how to reach a cluster, by all of its nodes."""
+    return Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+
+
+@pytest.fixture(scope="session")
+def three_primaries() -> Iterator[Cluster]:
+    with Cluster(replicas=0) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(three_primaries: Cluster) -> Cluster:
+    """Three primaries, empty."""
+    for node in three_primaries.nodes:
+        node.ask("FLUSHALL")
+    return three_primaries
+
+
+@pytest.fixture
+def access(cluster: Cluster) -> Access:
+    return access_of(cluster)
+
+
+@pytest.fixture
+def reports() -> list[str]:
+    return []
