@@ -107,10 +107,15 @@ class RedisSubject(msgspec.Struct, frozen=True, kw_only=True):
         return (self.pid,)
 
     @property
+    def at_once(self) -> int:
+        return 1
+
+    @property
     def has_writer(self) -> bool:
         return False
 
-    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
+    @contextlib.contextmanager
+    def filled(self, keys: int, now: float, progress: Callable[[float], None]) -> Iterator[AtOnce]:
         """Bring the history as one HSET a key."""
         with contextlib.closing(Connection(self.port)) as redis:
             for done, sample in enumerate(rounds(keys), 1):
@@ -123,17 +128,13 @@ class RedisSubject(msgspec.Struct, frozen=True, kw_only=True):
                 for at in range(0, len(commands), 1000):
                     redis.ask(commands[at : at + 1000])
                 progress(done / ROUNDS)
+            yield AtOnce(lambda: _redis_size(redis))
 
     def counters(self, number: int) -> RedisCounters:
         return RedisCounters(Connection(self.port))
 
     def writer(self) -> NoReturn:
         raise NotImplementedError("Redis has no writer of ours")
-
-    @contextlib.contextmanager
-    def watch(self) -> Iterator[AtOnce]:
-        with contextlib.closing(Connection(self.port)) as redis:
-            yield AtOnce(lambda: _redis_size(redis))
 
 
 class Connection:
@@ -245,10 +246,15 @@ class SqliteSubject(msgspec.Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def at_once(self) -> int:
+        return 1
+
+    @property
     def has_writer(self) -> bool:
         return False
 
-    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
+    @contextlib.contextmanager
+    def filled(self, keys: int, now: float, progress: Callable[[float], None]) -> Iterator[AtOnce]:
         """Make the table and insert the history."""
         with contextlib.closing(self._open()) as database:
             database.execute(
@@ -258,17 +264,13 @@ class SqliteSubject(msgspec.Struct, frozen=True, kw_only=True):
                 with database:
                     database.executemany("INSERT INTO counts VALUES (?, ?, ?)", sights(sample, now))
                 progress(done / ROUNDS)
+            yield AtOnce(lambda: _sqlite_size(database))
 
     def counters(self, number: int) -> SqliteCounters:
         return SqliteCounters(self._open())
 
     def writer(self) -> NoReturn:
         raise NotImplementedError("SQLite has no writer of ours")
-
-    @contextlib.contextmanager
-    def watch(self) -> Iterator[AtOnce]:
-        with contextlib.closing(self._open()) as database:
-            yield AtOnce(lambda: _sqlite_size(database))
 
     def _open(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=SECONDS)

@@ -5,6 +5,7 @@
 
 `benchmarks/counter_peers.py` says how each of the others counts. The load is that of `counters/bench/workload.py`: 40 shingles a message, 24 of
 them new, the others by Zipf's law over keys with a fortnight's history. Unpaced: each takes what it can, ours held to a second's lag.
+Ours is measured as `oborona counters bench` does it, the cluster as three primaries on this machine.
 Lag is from the beginning of a flush until the store has it; Redis has an add with its answer.
 """
 
@@ -25,11 +26,14 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from benchmarks.counter_peers import RedisSubject, SqliteSubject
 from benchmarks.servers import ROOT, free_port, redis
+from oborona.counters.bench.cluster import ClusterSubject
 from oborona.counters.bench.report import Report
 from oborona.counters.bench.run import Load, run
 from oborona.counters.bench.subject import LmdbSubject, Subject
+from oborona.counters.cluster.wire import Access, Address
+from tests.peers.redis import Cluster
 
-STORES = ("lmdb", "redis", "sqlite")
+STORES = ("lmdb", "cluster", "redis", "sqlite")
 SHOWN = (
     "adds_per_s", "messages_per_s", "read_us_p50", "read_us_p99", "lag_ms_p50", "lag_ms_p99", "bytes_per_key",
     "cpu_ms_per_message",
@@ -43,6 +47,13 @@ def measure(store: str, load: Load, folder: Path) -> Report:
         if store == "redis":
             port = free_port()
             subject = RedisSubject(port=port, pid=stack.enter_context(redis(folder, port)))
+        elif store == "cluster":
+            nodes = stack.enter_context(Cluster(replicas=0)).nodes
+            subject = ClusterSubject(
+                directory=str(folder / "counters"),
+                access=Access(nodes=tuple(Address(*node.address) for node in nodes)),
+                pids=tuple(node.process.pid for node in nodes if node.process is not None),
+            )
         elif store == "sqlite":
             subject = SqliteSubject(path=str(folder / "counts.db"))
         else:
@@ -74,7 +85,7 @@ def main() -> None:
     asked = parser.parse_args()
     os.environ["PYTHONPATH"] = str(ROOT)  # the processes of a run import the peers by name
     load = Load(keys=asked.keys, seconds=asked.seconds, rate=asked.rate, workers=asked.workers)
-    console = Console()
+    console = Console(width=140)
     reports = []
     for store in asked.store or STORES:
         with tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import math
 import sys
 import tempfile
@@ -26,10 +27,10 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona.counters.batch import HEADER_BYTES, SEGMENT
-from oborona.counters.bench.subject import LmdbSubject
+from oborona.counters.bench.subject import LmdbWatch
 from oborona.counters.bench.workload import KNOWN, NEW, SHINGLES, ZIPF_S, Workload, hashes, types, zipf_sum
 from oborona.counters.doorkeeper import FINGERPRINTS, SLOT_BYTES, WAYS
-from oborona.counters.lmdb_store import SPOOLS
+from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FINE_BUCKETS, KEY_BYTES, TIDY_BYTES
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
@@ -198,8 +199,8 @@ def run(directory: Path, a_day: int, table_bytes: int, exact: float | None = Non
         writer.close()
     sightings = seen(directory, Ranks(a_day), mail.now - BUCKET_S)
     CounterWriter(directory, doorkeeper_bytes=0, report=_quiet).close()  # its notes are no records
-    with LmdbSubject(directory=str(directory)).watch() as watch:
-        size = watch.size()
+    with contextlib.closing(Reader(directory)) as reader:
+        size = LmdbWatch(reader).size()
     lost = 1 - sightings / exact if exact is not None else 0.0
     return Need(size.keys, size.bytes / size.keys, mail.spool_bytes, lost), sightings
 
@@ -236,7 +237,7 @@ def derive(tables_mib: list[float]) -> Table:
         for mib in (0.0, *tables_mib):
             one = need(a_day, flushes_a_day=FLUSHES_A_DAY, table_bytes=mib * MIB)
             shown.add_row(
-                f"{a_day:,.0f}", f"{a_day / SHINGLES / DAY_S:,.0f}", f"{mib:g} MiB" if mib else "none", f"{one.records / 1e6:,.1f} M",
+                f"{a_day / 1e6:,.0f} M", f"{a_day / SHINGLES / DAY_S:,.0f}", f"{mib:g} MiB" if mib else "none", f"{one.records / 1e6:,.1f} M",
                 f"{one.bytes_a_record:.0f}", f"{one.records * one.bytes_a_record / 1e9:,.2f}",
                 f"{one.spool_bytes_a_day / DAY_S / 1e6:,.3f}", f"{one.lost:.2%}",
             )  # fmt: skip
@@ -256,7 +257,7 @@ def main() -> None:
         help="size of the table of singletons",
     )
     asked = parser.parse_args()
-    console = Console()
+    console = Console(width=140)
     if not asked.run:
         console.print(derive(asked.doorkeeper or [16.0, 1024.0, 16_384.0]))
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from oborona.counters.buffer import FIELD, FIELD_BITS, Buffer, cells_of
 from oborona.counters.window import BUCKETS, DAYS, SATURATED, bucket_of, day_of
@@ -118,13 +118,29 @@ def first_window(bucket: int, last: int) -> int | None:
     return None
 
 
-def pairs_of(distinct: bytes, buffers: Iterable[Buffer]) -> dict[tuple[bytes, int], int]:
-    """Return the pairs of a U that wait: (P, day) → bucket of the first."""
-    firsts: dict[tuple[bytes, int], int] = {}
+class Sight(NamedTuple):
+    """A pair that waits, as it was first seen in a day, or first since it was forgotten."""
+
+    both: bytes
+    day: int
+    bucket: int
+    forgotten: bool  # what the store has of P does not count
+
+
+def sights_of(distinct: bytes, buffers: Iterable[Buffer]) -> list[Sight]:
+    """Return the pairs of a U that wait, oldest first."""
+    sights: list[Sight] = []
+    known: set[tuple[bytes, int]] = set()
+    forgotten: set[bytes] = set()
     for buffer in buffers:
+        if buffer.forgotten:
+            forgotten |= buffer.forgotten
+            known = {pair for pair in known if pair[0] not in buffer.forgotten}
         for pair, bucket in buffer.pairs.get(distinct, {}).items():
-            firsts.setdefault(pair, bucket)
-    return firsts
+            if pair not in known:
+                known.add(pair)
+                sights.append(Sight(*pair, bucket, pair[0] in forgotten))
+    return sights
 
 
 def waiting_cells(key: bytes, buffers: Iterable[Buffer]) -> bytes:

@@ -30,7 +30,7 @@ from oborona.counters.decode import Remembered
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import SPOOL_SYNC_S, Durability
 from oborona.counters.lmdb_store import POSITION_KEY, SPOOLS, Reader, get_position
-from oborona.counters.pending import Pending, add_to, added, first_window, pairs_of, waiting_cells
+from oborona.counters.pending import Pending, add_to, added, first_window, sights_of, waiting_cells
 from oborona.counters.record import KEY, PREFIXES, key_of
 from oborona.counters.spool import FILE_BYTES, Spool
 from oborona.counters.window import Timeline, bucket_of
@@ -251,15 +251,15 @@ class LmdbCounters:
     def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
         gains: Counter[int] = Counter()
-        firsts = pairs_of(distinct, self._pending.and_then(self._buffer))
-        for looked_up, ((both, day), bucket) in enumerate(firsts.items()):
+        for looked_up, sight in enumerate(sights_of(distinct, self._pending.and_then(self._buffer))):
             if (
                 txn is not None
                 and looked_up < PAIRS_LOOKED_UP
-                and record.seen_in_day(txn.get(both, b""), day)
+                and not sight.forgotten
+                and record.seen_in_day(txn.get(sight.both, b""), sight.day)
             ):
                 continue
-            gains[bucket] += 1
+            gains[sight.bucket] += 1
         return gains
 
 

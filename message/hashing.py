@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from oborona.message.fingerprint import Fingerprinter
-from oborona.types import Shingle
+from oborona.types import PAIR_MASK, Pair, Shingle
 
 # Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
 _new: Final = tuple.__new__
@@ -147,3 +147,11 @@ class Hasher:
         state = prepared()
         state.update(octets)
         return _new(Shingle, (number, _number(state.digest(), "big")))
+
+    def pair(self, kind: int, octets: bytes, distinct: Shingle) -> Pair:
+        """Return the unique pair of P, a piece that is octets already, and its U.
+
+        The hash of P takes its first PAIR_BITS from U's, so that a cluster finds both in one place.
+        """
+        both = self.octets(kind, octets)
+        return Pair(Shingle(both.type, distinct.hash & PAIR_MASK | both.hash & ~PAIR_MASK), distinct)

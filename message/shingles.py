@@ -192,7 +192,7 @@ def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: lis
         if a and each_b:
             unique = hasher.octets(distinct, a)
             prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
-            pairs.extend(Pair(hasher.octets(both, prefix + b), unique) for b in each_b)
+            pairs.extend(hasher.pair(both, prefix + b, unique) for b in each_b)
 
     add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender.encode("utf-8", "surrogatepass"), recipients)
     ip = [envelope.client.ip.encode("utf-8", "surrogatepass")] if envelope.client.ip else []

@@ -26,7 +26,7 @@ from oborona.counters.bench.job import AT_ONCE, DONE, READY, Applied, Job
 from oborona.counters.bench.report import Noted
 from oborona.counters.bench.subject import Counting
 from oborona.counters.bench.workload import Workload
-from oborona.errors import OboronaError
+from oborona.errors import OboronaError, StoreError
 from oborona.types import Amounts, Pieces
 
 FLUSH_S: Final = 0.1
@@ -65,7 +65,7 @@ class Worker:
         self._number = number
         self._applied = Applied(Path(job.folder))
         self._stop = stop
-        self._messages = 0
+        self._messages = self._unanswered = 0
         self._flushed_at: list[float] = []
         self._stored_at: list[float] = []
         self._read_s: list[float] = []
@@ -84,6 +84,7 @@ class Worker:
         self._flush(time.monotonic())
         return Noted(
             messages=self._messages,
+            unanswered=self._unanswered,
             flushed_at=self._flushed_at,
             stored_at=self._stored_at,
             read_s=self._read_s,
@@ -95,17 +96,21 @@ class Worker:
         counters, rate = self._counters, self._rate
         for pieces in messages:
             self._messages += 1
-            if self._messages % TIMED:
-                await counters.read_add(pieces, ONE_SEEN, time.time())
-            else:
-                before = time.perf_counter()
-                await counters.read(pieces.shingles, time.time())
-                self._read_s.append(time.perf_counter() - before)
+            timed = not self._messages % TIMED
+            if rate and (early := start + self._messages / rate - time.monotonic()) > SLEEP_S:
+                await asyncio.sleep(early)
+            try:
+                if timed:
+                    before = time.perf_counter()
+                    await counters.read(pieces.shingles, time.time())
+                    self._read_s.append(time.perf_counter() - before)
+                else:
+                    await counters.read_add(pieces, ONE_SEEN, time.time())
+            except StoreError:
+                self._unanswered += 1  # and the mail goes on
+            if timed:
                 counters.add(pieces, ONE_SEEN, time.time())
             now = time.monotonic()
-            if rate and (early := start + self._messages / rate - now) > SLEEP_S:
-                await asyncio.sleep(early)
-                now = time.monotonic()
             if now >= self._flush_at:
                 self._flush(now)
                 self._look(now)
@@ -130,8 +135,8 @@ class Worker:
             self._held = waiting and self._flushed_at[applied] < now - HOLD_S
 
 
-def work(job: Job, number: int) -> None:
-    """Be a worker."""
+async def work(job: Job, number: int) -> None:
+    """Be a worker; the store is opened and closed in the loop that uses it."""
     stop = Input()
     workload = Workload(keys=job.keys, worker=number, workers=job.workers, pairs=job.pairs)
     workload.prepare(job.ahead)
@@ -141,10 +146,10 @@ def work(job: Job, number: int) -> None:
         _say(READY)
         told = os.read(0, 64)  # one short write on a pipe comes whole; nothing: the parent has ended
         if told:
-            job.note(uvloop.run(worker.load(workload, float(told))))
+            job.note(await worker.load(workload, float(told)))
             _say(DONE)
         while not stop.is_set():
-            stop.wait(60)
+            stop.wait(60)  # nothing else is left to do in this loop
     finally:
         counters.close()
 
@@ -166,15 +171,17 @@ def _say(words: bytes) -> None:
 def main() -> int:
     """Do the job of the command line; return the exit status."""
     job = msgspec.json.decode(sys.argv[1], type=Job)
+    status = os.EX_OK
     try:
         if job.number is None:
             write(job)
         else:
-            work(job, job.number)
-    except OboronaError as error:
-        sys.stderr.write(f"oborona: {error}\n")
-        return os.EX_IOERR
-    return os.EX_OK
+            uvloop.run(work(job, job.number))
+    except* OboronaError as group:
+        for error in group.exceptions:
+            sys.stderr.write(f"oborona: {error}\n")
+        status = os.EX_IOERR
+    return status
 
 
 if __name__ == "__main__":

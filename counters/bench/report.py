@@ -19,6 +19,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     """What one worker noted; times are of the machine's monotonic clock."""
 
     messages: int
+    unanswered: int  # reads
     flushed_at: list[float]  # when each flush began
     stored_at: list[float]  # when it returned
     read_s: list[float]  # of each read that was timed
@@ -52,6 +53,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     worker_cpu_ms_per_message: float
     writer_cpu_ms_per_message: float  # of writer and servers
     generator_us_per_message: float
+    unanswered: int  # reads that the store could not or only partly answer
     interrupted: bool
 
 
@@ -115,6 +117,7 @@ def report(
         worker_cpu_ms_per_message=round(workers_cpu_s / messages * MS, 4),
         writer_cpu_ms_per_message=round(others_cpu_s / messages * MS, 4),
         generator_us_per_message=round(generator / messages * US, 1),
+        unanswered=sum(one.unanswered for one in noted),
         interrupted=interrupted,
     )
 

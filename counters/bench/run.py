@@ -45,7 +45,6 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
         rate: adds a second of all workers; 0 = as many as it takes with about a second's lag.
         workers: processes.
         pairs: unique pairs a message.
-        at_once: messages under way at the same time in each worker; more than one where a read waits for a network.
     """
 
     keys: int = 10_000_000
@@ -53,7 +52,6 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     rate: int = 0
     workers: int = 1
     pairs: int = 0
-    at_once: int = 1
 
 
 def run(subject: Subject, load: Load, progress: Progress) -> Report:
@@ -63,10 +61,9 @@ def run(subject: Subject, load: Load, progress: Progress) -> Report:
         StoreError: it can't be filled, it is stuck, or a process ended before its time; why is on standard error.
         KeyboardInterrupt: before the load began, or for the second time.
     """
-    subject.fill(load.keys, time.time(), lambda share: progress("filling the store", share))
     with (
+        subject.filled(load.keys, time.time(), lambda share: progress("filling the store", share)) as watch,
         tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder,
-        subject.watch() as watch,
         contextlib.ExitStack() as children,
     ):
         job = _job(subject, load, folder)
@@ -85,7 +82,7 @@ def _job(subject: Subject, load: Load, folder: str) -> Job:
         rate=load.rate / SHINGLES / load.workers,
         seconds=load.seconds,
         pairs=load.pairs,
-        at_once=load.at_once,
+        at_once=subject.at_once,
         ahead=min(int(load.seconds * a_second), MOST_AHEAD) // load.workers,
     )
 

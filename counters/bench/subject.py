@@ -72,7 +72,7 @@ class Watch(Protocol):
 
 
 class Subject(Protocol):
-    """A store to be measured; a msgspec struct, so that other processes can make the same one."""
+    """A store to be measured; a msgspec struct, so that each process of a run makes the same one."""
 
     @property
     def name(self) -> str: ...
@@ -83,19 +83,26 @@ class Subject(Protocol):
         ...
 
     @property
-    def has_writer(self) -> bool: ...
-
-    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
-        """Bring the keys and their history into the empty store."""
+    def at_once(self) -> int:
+        """Messages that a worker has under way at the same time; more than one where a read waits for a network."""
         ...
 
-    def counters(self, number: int) -> Counting: ...
+    @property
+    def has_writer(self) -> bool: ...
+
+    def filled(
+        self, keys: int, now: float, progress: Callable[[float], None]
+    ) -> AbstractContextManager[Watch]:
+        """Bring keys with their history into the empty store; at the end remove what would stay."""
+        ...
+
+    def counters(self, number: int) -> Counting:
+        """Return what a worker's process counts with."""
+        ...
 
     def writer(self) -> Writing:
         """Return what the writer's process runs; asked only where there is one."""
         ...
-
-    def watch(self) -> AbstractContextManager[Watch]: ...
 
 
 class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,11 +127,16 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def at_once(self) -> int:
+        return 1
+
+    @property
     def has_writer(self) -> bool:
         return True
 
-    def fill(self, keys: int, now: float, progress: Callable[[float], None]) -> None:
-        """Fill the store; see `fill.py`.
+    @contextlib.contextmanager
+    def filled(self, keys: int, now: float, progress: Callable[[float], None]) -> Iterator[LmdbWatch]:
+        """Make the store and fill it; see `fill.py`.
 
         Raises:
             StoreError: no room, or the disk fails.
@@ -141,6 +153,11 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
                 writer.environment.sync(True)
         finally:
             writer.close()
+        reader = Reader(Path(self.directory))
+        try:
+            yield LmdbWatch(reader)
+        finally:
+            reader.close()
 
     def counters(self, number: int) -> LmdbCounters:
         return LmdbCounters(self.directory, f"{BENCH}-{number}", durability=self.durability)
@@ -152,14 +169,6 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
             durability=self.durability,
             doorkeeper_bytes=self.doorkeeper_bytes,
         )
-
-    @contextlib.contextmanager
-    def watch(self) -> Iterator[LmdbWatch]:
-        reader = Reader(Path(self.directory))
-        try:
-            yield LmdbWatch(reader)
-        finally:
-            reader.close()
 
 
 class LmdbWatch:

@@ -6,7 +6,7 @@ Nothing here does anything; the packages that do import it, never the other way.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -51,8 +51,15 @@ class Shingle(NamedTuple):
     hash: int  # unsigned 64 bits, keyed by the site's secret
 
 
+PAIR_BITS: Final = 12
+PAIR_MASK: Final = (1 << PAIR_BITS) - 1 << 64 - PAIR_BITS
+
+
 class Pair(NamedTuple):
-    """A unique pair: `distinct` grows only when `both` is zero in the current day."""
+    """A unique pair: `distinct` grows only when `both` is zero in the current day.
+
+    The hashes of both begin with the same PAIR_BITS bits: by these a cluster keeps them in one place.
+    """
 
     both: Shingle  # P = hash(a, b)
     distinct: Shingle  # U = hash(a): counts distinct b per a

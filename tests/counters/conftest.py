@@ -11,21 +11,20 @@ import pytest
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.contract import CounterStore
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
 from oborona.counters.writer import CounterWriter
-from oborona.policy.ports import Counters
 from oborona.types import Prefix, Shingle
 from tests.peers.redis import Cluster
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
 
-class Subject(Counters, Protocol):
-    """What the policy asks of a store, and `settle`: whatever brings adds one stage on."""
+class Subject(CounterStore, Protocol):
+    """A store, and `settle`: whatever brings adds one stage on."""
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = ...) -> Timeline: ...
     def settle(self, now: float) -> None: ...
 
 

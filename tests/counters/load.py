@@ -34,7 +34,7 @@ PAIRS: Final = 4
 SHARED: Final = Shingle(2, 0)
 SPREAD: Final = 0x9E3779B97F4A7C15  # odd: one to one over 64 bits, and far apart
 SPOOL_BYTES: Final = 40_000  # so that files follow each other
-TABLE_BYTES: Final = 1 << 20  # at 10,000 shingles the chance that two are alike is 4 %, the same in each run
+TABLE_BYTES: Final = 1 << 20  # at 3,000 shingles the chance that two are alike is 0.4 %, the same in each run
 TABLE_SYNC_S: Final = 0.5  # so that changes to the table are dropped while it is watched
 STORE: Final = "store"  # folders of a load
 SAID: Final = "said"
@@ -65,25 +65,26 @@ def work(root: Path, worker: int, pause_s: float, durability: Durability) -> Non
         time.sleep(pause_s)
 
 
-def open_writer(root: Path, durability: Durability, report: Callable[[str], None]) -> CounterWriter:
+def open_writer(
+    root: Path, durability: Durability, report: Callable[[str], None], table_bytes: int = TABLE_BYTES
+) -> CounterWriter:
     """Open the store of a load."""
     return CounterWriter(
-        root / STORE, map_bytes=1 << 16, durability=durability, doorkeeper_bytes=TABLE_BYTES, report=report
+        root / STORE, map_bytes=1 << 16, durability=durability, doorkeeper_bytes=table_bytes, report=report
     )
 
 
-def write(root: Path, durability: Durability) -> None:
+def write(root: Path, durability: Durability, table_bytes: int) -> None:
     """Apply spools until SIGTERM."""
     doorkept.SYNC_S = TABLE_SYNC_S  # type: ignore[misc]
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    writer = open_writer(root, durability, print_error)
+    writer = open_writer(root, durability, _print, table_bytes)
     writer.run(stop, 0.002)
     writer.close()
 
 
-def print_error(line: str) -> None:
-    """Report to people who look at a test."""
+def _print(line: str) -> None:
     print(line, file=sys.stderr)
 
 
@@ -135,14 +136,21 @@ class Nursery:
     Args:
         root: gets the folders of the load.
         durability: theirs.
+        table_bytes: of the doorkeeper.
         environment: variables for all of them, beside our own.
     """
 
     def __init__(
-        self, root: Path, durability: Durability = "second", environment: dict[str, str] | None = None
+        self,
+        root: Path,
+        durability: Durability = "second",
+        *,
+        table_bytes: int = TABLE_BYTES,
+        environment: dict[str, str] | None = None,
     ) -> None:
         (root / SAID).mkdir(exist_ok=True)
         self._root = root
+        self._table_bytes = table_bytes
         self._process = subprocess.Popen(
             [sys.executable, __file__, os.fspath(root), durability],
             stdin=subprocess.PIPE,
@@ -157,7 +165,7 @@ class Nursery:
 
     def writer(self) -> int:
         """Start a writer; returns its process id."""
-        return self._ask("writer")
+        return self._ask(f"writer {self._table_bytes}")
 
     def kill(self, process: int) -> None:
         """Kill one as the kernel would; it is gone when this returns."""
@@ -211,7 +219,7 @@ def _live(root: Path, durability: Durability, what: str, arguments: list[str]) -
         if what == "worker":
             work(root, int(arguments[0]), float(arguments[1]), durability)
         else:
-            write(root, durability)
+            write(root, durability, int(arguments[0]))
         failed = 0
     except BaseException:  # noqa: BLE001 - a fork of the nursery must not go on as one
         traceback.print_exc()

@@ -218,3 +218,76 @@ async def test_windows_and_timeline_agree_over_a_month(counters: Subject) -> Non
         assert totals[Window.HOUR][metric] == sum(column[-6:])
         assert totals[Window.DAY][metric] == sum(column)
         assert totals[Window.FORTNIGHT][metric] == sum(one[metric] for one in timeline.days)
+
+
+async def test_reading_and_adding_in_one_call_gives_what_was_there_before(counters: Subject) -> None:
+    message = pieces(SUBJECT, Shingle(9, 9), pairs=(to(1),))
+    for before in range(3):
+        totals = await counters.read_add(message, Amounts(seen=1, spam=2), NOON)
+        assert totals == [[[before, 2 * before, 0, 0, 0, 0]] * 4] * 2
+        counters.settle(NOON)
+    assert await seen(counters, SENDER, NOON) == [1] * 4
+    assert await seen(counters, SUBJECT, NOON) == [3] * 4
+
+
+async def test_wrong_amounts_read_nothing_and_count_nothing(counters: Subject) -> None:
+    with pytest.raises(ValueError, match="amounts are"):
+        await counters.read_add(pieces(SUBJECT), Amounts(seen=-1), NOON)
+    assert await seen(counters, SUBJECT, NOON) == [0] * 4
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_what_is_forgotten_counts_from_nothing(counters: Subject, times: int) -> None:
+    for _ in range(times):
+        counters.add(pieces(SUBJECT, Shingle(9, 9)), Amounts(seen=1, spam=1), NOON)
+        counters.settle(NOON)
+    counters.add(pieces(SUBJECT), ONE, NOON, Prefix.OUT)
+    counters.settle(NOON)
+    counters.forget(SUBJECT, NOON)
+    assert await seen(counters, SUBJECT, NOON) == [0] * 4
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [0] * 4
+    counters.add(pieces(SUBJECT), ONE, NOON)
+    assert await seen(counters, SUBJECT, NOON) == [1] * 4
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [1] * 4
+    assert await seen(counters, Shingle(9, 9), NOON) == [times] * 4
+    [out] = await counters.read([SUBJECT], NOON, Prefix.OUT)
+    assert out[Window.DAY][Metric.SEEN] == 1
+
+
+async def test_a_shingle_is_counted_forgotten_and_counted_in_one_flush(counters: Subject) -> None:
+    counters.add(pieces(SUBJECT), Amounts(seen=5), NOON)
+    counters.forget(SUBJECT, NOON)
+    counters.add(pieces(SUBJECT), Amounts(seen=2), NOON)
+    counters.forget(Shingle(9, 9), NOON)
+    assert await seen(counters, SUBJECT, NOON) == [2] * 4
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [2] * 4
+
+
+async def test_a_forgotten_pair_is_new_again_and_its_sum_stays(counters: Subject) -> None:
+    counters.add(pieces(pairs=(to(1), to(2))), ONE, NOON)
+    counters.settle(NOON)
+    counters.forget(to(1).both, NOON)
+    counters.settle(NOON)
+    assert await seen(counters, SENDER, NOON) == [2] * 4
+    counters.add(pieces(pairs=(to(1),)), ONE, NOON)
+    counters.settle(NOON)
+    assert await seen(counters, SENDER, NOON) == [3] * 4
+    counters.forget(SENDER, NOON)
+    counters.settle(NOON)
+    assert await seen(counters, SENDER, NOON) == [0] * 4
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+async def test_a_leap_second_and_summer_time_move_no_border(counters: Subject, seconds: int) -> None:
+    """Unix time repeats a second or has none for it: 2016-12-31 23:59:60 is 1483228800; 2026-03-29 has 23 hours in Berlin."""
+    for midnight in (1_483_228_800.0, 1_774_742_400.0):
+        counters.add(pieces(SUBJECT), ONE, midnight + seconds)
+        counters.settle(midnight)
+        assert (await seen(counters, SUBJECT, midnight + 600.5))[Window.RECENT] == 0
+        assert (await seen(counters, SUBJECT, midnight + 599.5))[Window.RECENT] == (seconds >= 0)
+        day = (await counters.timeline(SUBJECT, midnight)).days[-1][Metric.SEEN]
+        assert day == (seconds >= 0)
+        assert (await seen(counters, SUBJECT, midnight + DAY - 1))[Window.DAY] == (seconds >= 0)

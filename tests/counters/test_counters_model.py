@@ -60,15 +60,24 @@ def value_of(reading: Coroutine[None, None, Value]) -> Value:
 
 
 class Life(RuleBasedStateMachine):
-    @initialize()
-    def open(self) -> None:
+    @initialize(doorkeeper_bytes=st.sampled_from([0, 1 << 16]))
+    def open(self, doorkeeper_bytes: int) -> None:
+        self.doorkeeper_bytes = doorkeeper_bytes
         self.directory = Path(tempfile.mkdtemp(dir="/tmp", prefix="oborona-counters-"))
         self.reports: list[str] = []
         self.now = self.latest = START
         self.model = MemoryCounters()  # all adds that count
         self.flushed = MemoryCounters()  # of these, what a crash of the worker leaves
-        self.writer = CounterWriter(self.directory, report=self.reports.append, map_bytes=1 << 16)
+        self.writer = self.new_writer()
         self.worker = self.new_worker()
+
+    def new_writer(self) -> CounterWriter:
+        return CounterWriter(
+            self.directory,
+            report=self.reports.append,
+            map_bytes=1 << 16,
+            doorkeeper_bytes=self.doorkeeper_bytes,
+        )
 
     def new_worker(self) -> LmdbCounters:
         return LmdbCounters(
@@ -108,6 +117,13 @@ class Life(RuleBasedStateMachine):
     def set_back(self, seconds: float) -> None:
         self.now = max(self.now - seconds, self.latest - BACK_S)
 
+    @rule(shingle=st.sampled_from(ASKED), prefix=st.sampled_from(Prefix))
+    def forget(self, shingle: Shingle, prefix: Prefix) -> None:
+        """What was counted before it is flushed first, so that both keep their order."""
+        self.flush()
+        for counters in (self.model, self.worker):
+            counters.forget(shingle, self.now, prefix)
+
     @rule()
     def flush(self) -> None:
         self.worker.flush(self.now)
@@ -141,7 +157,7 @@ class Life(RuleBasedStateMachine):
         self.writer._follower.close()
         self.writer.environment.close()
         self.writer._lock.release()
-        self.writer = CounterWriter(self.directory, report=self.reports.append, map_bytes=1 << 16)
+        self.writer = self.new_writer()
         self.worker._reader._environment = self.writer.environment
 
     @invariant()

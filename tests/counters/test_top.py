@@ -25,10 +25,15 @@ FROM = 14
 DAY = 86_400.0
 
 
-class Subject(Protocol):
-    """What is counted into, and asked for its heaviest."""
+class Counting(Protocol):
+    """What is counted into."""
 
     def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...) -> None: ...
+
+
+class Subject(Counting, Protocol):
+    """What is asked for its heaviest."""
+
     def forget(self, shingle: Shingle, now: float, prefix: Prefix = ...) -> None: ...
     async def top(
         self,
@@ -93,7 +98,7 @@ def sender(hash_: int) -> Shingle:
     return Shingle(FROM, hash_)
 
 
-def count(subject: Subject, hash_: int, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+def count(subject: Counting, hash_: int, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
     subject.add(Pieces(shingles=(sender(hash_),), pairs=()), amounts, now, prefix)
 
 
@@ -205,7 +210,7 @@ async def test_run_writes_the_notes_before_it_ends(tmp_path: Path) -> None:
 
     now = time.time()
     worker = LmdbCounters(tmp_path, "worker-0")
-    count(worker, 1, Amounts(seen=2), now)  # type: ignore[arg-type]  # asked for nothing
+    count(worker, 1, Amounts(seen=2), now)
     worker.close()
     writer = CounterWriter(tmp_path)
     stop = threading.Event()
@@ -249,7 +254,7 @@ async def test_a_damaged_note_is_said_and_the_others_go_on(tmp_path: Path) -> No
     reports: list[str] = []
     writer = CounterWriter(tmp_path, report=reports.append)
     worker = LmdbCounters(tmp_path, "worker-1", environment=writer.environment)
-    count(worker, 2, Amounts(seen=1), NOON)  # type: ignore[arg-type]  # asked for nothing
+    count(worker, 2, Amounts(seen=1), NOON)
     worker.flush(NOON)
     writer.step(NOON)
     writer.keep_top()

@@ -16,7 +16,7 @@ from oborona.message.shingles import (
     client_network,
     shingles,
 )
-from oborona.types import Client, Envelope, Pieces
+from oborona.types import PAIR_BITS, Client, Envelope, Pieces
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HASHER = Hasher(KEY)
@@ -106,6 +106,7 @@ def test_unique_pairs() -> None:
     found = pieces(RAW)
     counted: dict[tuple[int, int], int] = {}
     for pair in found.pairs:
+        assert pair.both.hash >> 64 - PAIR_BITS == pair.distinct.hash >> 64 - PAIR_BITS
         counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
     assert counted == {(30, 31): 2, (38, 39): 8, (40, 41): 4 * 2}
     assert len({pair.both for pair in found.pairs}) == len(found.pairs)

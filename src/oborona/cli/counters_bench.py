@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import click
 import msgspec
@@ -20,7 +20,8 @@ from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.counters.bench import run as runs
 from oborona.counters.bench.report import Report
-from oborona.counters.bench.subject import LmdbSubject
+from oborona.counters.bench.subject import LmdbSubject, Subject
+from oborona.counters.durability import Durability
 from oborona.counters.writer import DOORKEEPER_BYTES
 from oborona.errors import StoreFull
 
@@ -39,6 +40,19 @@ _WORDS: Final = {
 
 
 @click.command()
+@click.option(
+    "--store",
+    type=click.Choice(["lmdb", "cluster"]),
+    default="lmdb",
+    show_default=True,
+    help="Kind of store.",
+)
+@click.option(
+    "--nodes",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="With --store cluster: a node of it; may be repeated. It has to be empty, and is emptied.",
+)
 @click.option(
     "--keys",
     type=click.IntRange(min=1000),
@@ -88,12 +102,14 @@ _WORDS: Final = {
 )
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
 def bench(
+    store: str,
+    nodes: tuple[str, ...],
     keys: int,
     rate: int,
     seconds: float,
     workers: int,
     pairs: int,
-    durability: Literal["second", "commit", "none"],
+    durability: Durability,
     doorkeeper: int,
     directory: Path | None,
     as_json: bool,
@@ -106,12 +122,18 @@ def bench(
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it made is removed
     with tempfile.TemporaryDirectory(prefix="oborona-bench-", dir=directory) as folder:
-        room = os.statvfs(folder)
-        if room.f_bavail * room.f_frsize < keys * BYTES_A_KEY:
-            raise StoreFull(f"{folder} has not the {keys * BYTES_A_KEY >> 20} MiB that {keys} keys may take")
-        subject = LmdbSubject(
-            directory=f"{folder}/counters", durability=durability, doorkeeper_bytes=doorkeeper << 20
-        )
+        subject: Subject
+        if store == "cluster":
+            subject = _cluster(f"{folder}/counters", nodes, durability)
+        else:
+            room = os.statvfs(folder)
+            if room.f_bavail * room.f_frsize < keys * BYTES_A_KEY:
+                raise StoreFull(
+                    f"{folder} has not the {keys * BYTES_A_KEY >> 20} MiB that {keys} keys may take"
+                )
+            subject = LmdbSubject(
+                directory=f"{folder}/counters", durability=durability, doorkeeper_bytes=doorkeeper << 20
+            )
         load = runs.Load(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
         with _progress() as progress:
             report = runs.run(subject, load, progress)
@@ -119,6 +141,19 @@ def bench(
         echo(msgspec.json.encode(report))
     else:
         Terminal().print(_table(report))
+
+
+def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability) -> Subject:
+    from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
+    from oborona.counters.cluster.wire import Access, Address  # noqa: PLC0415
+
+    try:
+        access = Access(nodes=tuple(map(Address.parse, nodes)))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if not nodes:
+        raise click.UsageError("--store cluster needs --nodes")
+    return ClusterSubject(directory=directory, access=access, durability=durability)
 
 
 @contextmanager

@@ -1,0 +1,59 @@
+"""What every counter store does, in memory, on one machine or on a cluster; one test suite is held against each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from oborona.counters.window import Timeline
+from oborona.types import Amounts, Pieces, Prefix, Shingle
+
+Totals = list[list[list[int]]]
+"""[shingle in the order asked][Window][Metric]; not to be changed"""
+
+
+class CounterStore(Protocol):
+    """The counts that policy asks for and adds to (`policy.ports.Counters`), and what people ask of them."""
+
+    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        """Return both windows of every metric at `now` for each shingle, zeros where nothing was counted.
+
+        Raises:
+            StoreError: the store cannot answer.
+        """
+        ...
+
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Count a message's shingles, and its unique pairs by the day of `now`; returns at once.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^63-1; nothing is counted.
+        """
+        ...
+
+    async def read_add(
+        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+    ) -> Totals:
+        """Count a message as `add` does; return what `read` of `pieces.shingles` gave before.
+
+        Raises:
+            StoreError: the store cannot answer; it is counted nevertheless.
+            ValueError: an amount is below zero or above 2^63-1; nothing is counted.
+        """
+        ...
+
+    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
+        """Return 144 ten-minute buckets and 14 days up to `now`.
+
+        Raises:
+            StoreError: the store cannot answer.
+        """
+        ...
+
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
+
+        Raises:
+            StoreError: it can't be written down, and nothing is forgotten.
+        """
+        ...

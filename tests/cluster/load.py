@@ -1,0 +1,148 @@
+"""Mail-like load on a cluster: one worker that reads and adds, its sender beside it, and a dictionary that knows better."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.wire import Access
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StorePartial
+from oborona.types import Amounts, Pair, Pieces, Shingle
+
+NOON: Final = 20_000 * 86_400 + 43_200.0
+KNOWN: Final = 2_000  # shingles that come again
+SENT_S: Final = 60.0  # bounds a hang
+
+
+class Figures(msgspec.Struct):
+    """What a load met."""
+
+    messages: int = 0
+    partial: int = 0  # reads that were not whole
+    slowest_ms: float = 0.0
+    whole_again_s: float = 0.0  # after `trouble`, until reads were whole for good
+    sent_again_s: float = 0.0  # after `trouble`, until the cluster had everything
+
+
+class Load:
+    """Adds and reads until it is stopped; used as a context."""
+
+    def __init__(self, directory: Path, access: Access, *, pause_s: float = 0.005) -> None:
+        self.reports: list[str] = []
+        self.figures = Figures()
+        self.model = MemoryCounters()
+        self._random = random.Random(5)
+        self._seen: set[Shingle] = set()
+        self._pause_s = pause_s
+        self._trouble = 0.0
+        self.writer = ClusterWriter(directory, access, report=self.reports.append)
+        self.worker = ClusterCounters(directory, "worker-0", access)
+        self._stop = threading.Event()
+        self._sender = threading.Thread(target=self._send)
+        self._adding: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._sender.start()
+        self._adding = asyncio.create_task(self._add())
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        if self._adding is not None:
+            self._adding.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._adding
+        self.worker.close()
+        self._stop.set()
+        await asyncio.to_thread(self._sender.join)
+        self.writer.close()
+
+    def trouble(self) -> None:
+        """From now on it is measured how long it lasts."""
+        self._trouble = time.monotonic()
+
+    async def until_sent(self) -> None:
+        """Add no more, and wait until the cluster has everything."""
+        assert self._adding is not None
+        self._adding.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._adding
+        self.worker.flush(NOON)
+        await asyncio.to_thread(self._wait_until_sent)
+
+    def lacking(self) -> bool:
+        """Whether the cluster lacks something that was taken."""
+        outbox = self.writer._outbox
+        return bool((outbox.applied < outbox.last).any())
+
+    async def differences(self, access: Access, directory: Path) -> list[Shingle]:
+        """Return what somebody who never added anything reads otherwise than it is."""
+        other = ClusterCounters(directory, "other", access, deadline_s=30.0)
+        seen = sorted(self._seen)
+        wrong = []
+        for at in range(0, len(seen), 500):
+            part = seen[at : at + 500]
+            told = await other.read(part, NOON)
+            right = await self.model.read(part, NOON)
+            wrong += [shingle for shingle, one, two in zip(part, told, right, strict=True) if one != two]
+        other.close()
+        return wrong
+
+    def _send(self) -> None:
+        self.writer.run(self._stop, clock=lambda: NOON)
+
+    def _wait_until_sent(self) -> None:
+        end = time.monotonic() + SENT_S
+        quiet = 0
+        while quiet < 10:  # the last flush may not be taken yet
+            assert time.monotonic() < end, self.reports
+            quiet = 0 if self.lacking() else quiet + 1
+            time.sleep(0.05)
+
+    async def _add(self) -> None:
+        flushed = time.monotonic()
+        last_partial = 0.0
+        while True:
+            pieces = self._pieces()
+            asked = (*pieces.shingles, *dict.fromkeys(pair.distinct for pair in pieces.pairs))
+            began = time.monotonic()
+            try:
+                await self.worker.read(asked, NOON)
+            except StorePartial as partial:
+                assert len(partial.totals) == len(asked)
+                self.figures.partial += 1
+                last_partial = time.monotonic()
+            took_ms = 1000 * (time.monotonic() - began)
+            self.figures.slowest_ms = max(self.figures.slowest_ms, took_ms)
+            for counters in (self.worker, self.model):
+                counters.add(pieces, Amounts(seen=1), NOON)
+            self._seen.update(asked, (pair.both for pair in pieces.pairs))
+            self.figures.messages += 1
+            if time.monotonic() - flushed >= 0.1:
+                self.worker.flush(NOON)
+                flushed = time.monotonic()
+            if self._trouble:
+                self.figures.whole_again_s = max(last_partial - self._trouble, 0.0)
+                if self.lacking():
+                    self.figures.sent_again_s = time.monotonic() - self._trouble
+            await asyncio.sleep(self._pause_s)
+
+    def _pieces(self) -> Pieces:
+        def known(kind: int) -> Shingle:
+            number = min(int(self._random.paretovariate(1.1)), KNOWN)
+            return Shingle(kind, number * 0x9E3779B97F4A7C15 % 2**64)
+
+        fresh = [Shingle(5, self._random.getrandbits(64)) for _ in range(24)]
+        shingles = tuple(dict.fromkeys([*fresh, *(known(8) for _ in range(16))]))
+        first, number = self._random.getrandbits(4) << 60, self._random.getrandbits(5)
+        pair = Pair(both=Shingle(30, first + 1000 + number), distinct=Shingle(31, first))
+        return Pieces(shingles=shingles, pairs=(pair,))

@@ -1,0 +1,76 @@
+"""A cluster of three primaries with a replica each that loses machines under load: nothing is lost, nothing counted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oborona.counters.cluster.layout import SLOTS
+from tests.peers.redis import Cluster, Node
+
+from .conftest import access_of
+from .load import Load
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def six_nodes() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+def replica_of(cluster: Cluster, primary: Node) -> Node:
+    """Return the node that copies this one."""
+    answer = primary.ask("ROLE")
+    assert isinstance(answer, list)
+    port = int(answer[2][0][1])
+    return next(node for node in cluster.nodes if node.address[1] == port)
+
+
+async def whole(cluster: Cluster) -> None:
+    await asyncio.to_thread(cluster.wait_until_agreed)
+
+
+async def test_a_primary_is_killed_under_load(six_nodes: Cluster, tmp_path: Path) -> None:
+    access = access_of(six_nodes)
+    async with Load(tmp_path, access) as load:
+        await asyncio.sleep(1.5)
+        load.trouble()
+        six_nodes.primary_of(0).kill()
+        await asyncio.sleep(1.0)
+        await whole(six_nodes)
+        await asyncio.sleep(2.0)
+        await load.until_sent()
+        print(load.figures, load.reports)
+        assert load.figures.partial > 0
+        assert await load.differences(access, tmp_path) == []
+
+
+async def test_what_a_replica_never_got_is_sent_again(six_nodes: Cluster, tmp_path: Path) -> None:
+    """The replica stands still while its primary goes on acknowledging, and then takes its place."""
+    access = access_of(six_nodes)
+    async with Load(tmp_path, access) as load:
+        await asyncio.sleep(0.5)
+        primary = six_nodes.primary_of(SLOTS - 1)
+        replica = replica_of(six_nodes, primary)
+        assert replica.process is not None
+        os.kill(replica.process.pid, signal.SIGSTOP)
+        await asyncio.sleep(1.0)
+        acknowledged = int(load.writer._outbox.applied.max())
+        load.trouble()
+        primary.kill()
+        os.kill(replica.process.pid, signal.SIGCONT)
+        await whole(six_nodes)
+        applied = replica.ask("EVAL", "return redis.call('HGETALL', KEYS[1])", 1, "{ZZ}a")
+        print(acknowledged, applied)
+        await load.until_sent()
+        load.writer.check()
+        await load.until_sent()
+        print(load.figures, load.reports)
+        assert await load.differences(access, tmp_path) == []
