@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from oborona.counters.batch import HEADER_BYTES, SEGMENT
 from oborona.counters.bench.subject import LmdbWatch
 from oborona.counters.bench.workload import KNOWN, NEW, SHINGLES, ZIPF_S, Workload, hashes, types, zipf_sum
-from oborona.counters.doorkeeper import FINGERPRINTS, SLOT_BYTES, WAYS
+from oborona.counters.doorkeeper import PRINT, SLOT_BYTES, WAYS
 from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FINE_BUCKETS, KEY_BYTES, TIDY_BYTES
 from oborona.counters.store import LmdbCounters
@@ -40,21 +40,21 @@ from oborona.types import Amounts, Metric, Shingle, Window
 
 RUN_DAYS: Final = 17  # a fortnight, the day more that a record is kept, and two to go
 POPULATION_DAYS: Final = (
-    9  # keys that Zipf's law runs over, in shingles of a day: about all that a fortnight leaves behind
+    9  # of all shingles: so many keys does Zipf's law run over, as many as a fortnight leaves behind
 )
 START: Final = 20_000 * DAY_S
 
 PAGE_BYTES: Final = 4096
 PAGE_HEADER: Final = 16
 NODE_BYTES: Final = 8 + 2  # LMDB's header of a node, and where it lies in the page
-PAGE_FILL: Final = math.log(
-    2
-)  # of B-trees that grow at random places.  Source: Yao: On random 2-3 trees, Acta Informatica 9, 1978
+# Of B-trees that grow at random places.  Source: Yao: On random 2-3 trees, Acta Informatica 9, 1978
+PAGE_FILL: Final = math.log(2)
 ROUNDS: Final = 50  # of the equation for the table, which settles in ten
 POINTS: Final = 4000  # ranks at which sums over all ranks are taken
 
 FLUSHES_A_DAY: Final = 10 * DAY_S  # of one worker
 MIB: Final = 1 << 20
+TABLES_MIB: Final = [16.0, 256.0, 4096.0, 65_536.0]
 ONE_SEEN: Final = Amounts(seen=1)
 
 Floats = npt.NDArray[np.float64]
@@ -101,7 +101,7 @@ def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0) -> Nee
         kept, strays, lost = seen, new * lived, 0.0
     else:
         kept, lost = _kept(ranks, new, table_bytes / SLOT_BYTES, lived)
-        strays = new * lived * WAYS / FINGERPRINTS  # found another's slot
+        strays = new * lived * WAYS / (int(PRINT) + 1)  # found another's slot
     records = ranks.sum(kept) + strays
     cells = (ranks.sum(kept * _cells(ranks.hits_a_day, lived, 2 if table_bytes else 1)) + strays) / records
     node = NODE_BYTES + KEY_BYTES + CELL_BYTES * cells
@@ -143,7 +143,7 @@ def _kept(ranks: Ranks, new: float, slots: float, lived: float) -> tuple[Floats,
 class Mail:
     """So many days of mail, a ten-minute bucket each time the writer waits; what `CounterWriter.run` takes to stop."""
 
-    def __init__(self, writer: CounterWriter, directory: Path, a_day: int) -> None:
+    def __init__(self, writer: CounterWriter, directory: Path, a_day: int, days: int) -> None:
         self.now = float(START)
         self.spool_bytes = 0  # of the last day
         self._writer = writer
@@ -151,10 +151,11 @@ class Mail:
         self._counters = LmdbCounters(directory, "run", durability="none")
         self._load = Workload(keys=POPULATION_DAYS * a_day).messages()
         self._a_bucket = a_day / SHINGLES / BUCKETS_A_DAY
+        self._days = days
         self._buckets = 0
 
     def is_set(self) -> bool:
-        return self._buckets == RUN_DAYS * BUCKETS_A_DAY
+        return self._buckets == self._days * BUCKETS_A_DAY
 
     def wait(self, timeout: float, /) -> None:
         """Bring the mail of a bucket, then purge what falls to ten minutes."""
@@ -163,7 +164,7 @@ class Mail:
             self._counters.add(pieces, ONE_SEEN, self.now)
         before = self._size()
         self._counters.flush(self.now)
-        if self._buckets >= (RUN_DAYS - 1) * BUCKETS_A_DAY:
+        if self._buckets >= (self._days - 1) * BUCKETS_A_DAY:
             self.spool_bytes += self._size() - before
         if self._buckets >= DAYS * BUCKETS_A_DAY:  # until then nothing is out of the fortnight
             share = BUCKET_S / PURGE_ROUND_S
@@ -178,20 +179,23 @@ class Mail:
         return sum(path.stat().st_size for path in self._spools.glob("*.spool"))
 
 
-def run(directory: Path, a_day: int, table_bytes: int, exact: float | None = None) -> tuple[Need, float]:
-    """Bring 17 days of `a_day` shingles each to a new store.
+def run(
+    directory: Path, a_day: int, table_bytes: int, *, days: int = RUN_DAYS, exact: float | None = None
+) -> tuple[Need, float]:
+    """Bring days of `a_day` shingles each to a new store.
 
     Args:
         directory: of the store.
         a_day: shingles.
         table_bytes: of the doorkeeper; 0 = none.
+        days: 17 or more.
         exact: sightings of known keys that a store without a doorkeeper has after such a run.
 
     Returns:
         What there is at the end of the last day, and its sightings of known keys, from a few thousand of them.
     """
     writer = CounterWriter(directory, durability="none", doorkeeper_bytes=table_bytes, report=_quiet)
-    mail = Mail(writer, directory, a_day)
+    mail = Mail(writer, directory, a_day, days)
     try:
         writer.run(mail, clock=lambda: mail.now)
     finally:
@@ -256,18 +260,19 @@ def main() -> None:
         metavar="MIB",
         help="size of the table of singletons",
     )
+    parser.add_argument("--days", type=int, default=RUN_DAYS, help="of the run; default: %(default)s")
     asked = parser.parse_args()
     console = Console(width=140)
     if not asked.run:
-        console.print(derive(asked.doorkeeper or [16.0, 1024.0, 16_384.0]))
+        console.print(derive(asked.doorkeeper or TABLES_MIB))
         return
     exact = None
     for mib in (0.0, *asked.doorkeeper):
         with tempfile.TemporaryDirectory(prefix="oborona-scaling-") as folder:
-            there, sightings = run(Path(folder), int(asked.run), int(mib * MIB), exact)
+            there, sightings = run(Path(folder), int(asked.run), int(mib * MIB), days=asked.days, exact=exact)
         exact = exact if exact is not None else sightings
         said = need(asked.run, flushes_a_day=BUCKETS_A_DAY, table_bytes=mib * MIB)
-        console.print(f"{asked.run:,.0f} shingles a day, {RUN_DAYS} days, table of {mib:g} MiB")
+        console.print(f"{asked.run:,.0f} shingles a day, {asked.days} days, table of {mib:g} MiB")
         console.print(compare(said, there))
 
 

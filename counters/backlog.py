@@ -61,7 +61,7 @@ def waiting(directory: Path, positions: dict[str, Position]) -> list[Waiting]:
 
 def lag_s(spools: Sequence[Waiting], now: float) -> float:
     """Return how long the oldest flush has waited, in seconds; 0 when none does."""
-    return max((now - one.oldest for one in spools if one.oldest is not None), default=0.0)
+    return max([0.0, *(now - one.oldest for one in spools if one.oldest is not None)])
 
 
 def _waiting(spools: Path, owner: str, files: list[SpoolFile], position: Position) -> Waiting:

@@ -1,6 +1,6 @@
 """A table of shingles seen once: six in ten never come again, and the store need not keep a record for them.
 
-    slot  u32: 15 bits of fingerprint (never 0), 17 bits of ring bucket; 0 is empty
+    slot  u32: 15 bits of fingerprint, 17 bits of ring bucket; 0 is empty
     set   8 slots; which set and which fingerprint follow from the key's bits
 
 A key without a record whose only count is one `seen` takes a slot of its set: an empty one, else one out of the
@@ -8,7 +8,7 @@ fortnight, else that of the oldest sighting, which is forgotten. When the key co
 its time, goes into a record and the slot is free. So nothing is approximate but this:
 
     full   the oldest sightings of a set are lost before their fortnight is over: the count of such a key is one low
-    alike  a new key finds another's slot by chance, at most 8 in 32,767: it counts one too many, the other one too few
+    alike  a new key finds another's slot by chance, at most 8 in 32,768: it counts one too many, the other one too few
 
 A shingle that is the first half of a unique pair never comes here: pairs stay exact. The arithmetic is whole arrays at
 a time and touches no file; changes are computed first and made after the store's transaction, `doorkept.py` says how.
@@ -28,7 +28,8 @@ from oborona.counters.window import BUCKETS_A_DAY, DAYS
 WAYS: Final = 8
 SLOT_BYTES: Final = 4
 BUCKET_BITS: Final = 17
-FINGERPRINTS: Final = (1 << 15) - 1
+PRINT: Final = np.uint32((1 << 15) - 1)
+PRINT_SHIFT: Final = np.uint64(20)
 BUCKET: Final = np.uint32(RING - 1)
 SPREAD: Final = np.uint64(
     0x9E3779B97F4A7C15
@@ -172,12 +173,10 @@ def together(changes: list[Changes]) -> Changes:
 def _places(
     slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint32]]:
-    """Return set and fingerprint of keys."""
+    """Return set and fingerprint of keys: the first bits of a product, and some from its middle."""
     mixed = (hashes ^ heads * HEAD_SPREAD) * SPREAD
-    mixed ^= mixed >> np.uint64(29)
-    sets = (mixed >> np.uint64(20) & np.uint64(len(slots) - 1)).astype(np.intp)
-    prints = (mixed & np.uint64(0xFFFFF)) % np.uint64(FINGERPRINTS) + np.uint64(1)
-    return sets, prints.astype(np.uint32)
+    sets = mixed >> np.uint64(64 - (len(slots) - 1).bit_length())
+    return sets.astype(np.intp), (mixed >> PRINT_SHIFT).astype(np.uint32) & PRINT
 
 
 def _ages(rows: Slots, reference: int) -> npt.NDArray[np.int32]:

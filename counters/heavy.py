@@ -178,15 +178,6 @@ def hashes_of(note: bytes) -> list[int]:
     return hashes
 
 
-def problem(note: bytes) -> str:
-    """Return what is wrong with a note; empty when it is sound."""
-    try:
-        _read(note)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
 def _read(note: bytes) -> tuple[float, npt.NDArray[np.uint64], npt.NDArray[np.float32]]:
     number, rest = divmod(len(note) - NOTE.size, HASH.itemsize + WEIGHT.itemsize)
     if number < 0 or rest or CRC.unpack_from(note)[0] != zlib.crc32(note[CRC.size :]):

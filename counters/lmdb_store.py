@@ -5,6 +5,7 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \0purge             where the next purge goes on, a key
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
     \0doorkeeper...     `doorkept.py`
+    \0top/...           `top.py`
     \1..., \2...        packed records (`record.py`) of prefix in, out
 
 One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
@@ -30,7 +31,7 @@ from oborona.counters.follow import Position
 from oborona.counters.spool import NO_ROOM
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 
-VERSION: Final = 1
+VERSION: Final = 2
 VERSION_KEY: Final = b"\0version"
 NEWEST_KEY: Final = b"\0newest"
 PURGE_KEY: Final = b"\0purge"

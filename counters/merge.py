@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final
 
 import lmdb
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +30,36 @@ from oborona.types import Amounts
 
 ONE_SEEN: Final = Amounts(seen=1)
 HEAD_BYTES: Final = 2
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """What some batches were."""
+
+    forgotten: list[bytes]  # keys, before anything was added
+    total: Summed
+
+
+def apply_in_order(
+    txn: lmdb.Transaction[bytes],
+    batches: Sequence[Batch],
+    reference: int,
+    *,
+    believed: bool,
+    slots: Slots | None,
+) -> tuple[list[Applied], Changes]:
+    """Merge batches into the records as `apply` does, those that forget in their place among the others."""
+    applied: list[Applied] = []
+    changes: list[Changes] = []
+    for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
+        together = list(run)
+        for part in [[one] for one in together] if forgets else [together]:
+            if slots is not None and changes:
+                slots = slots.copy()
+                changes[-1].make(slots)
+            total, changed = apply(txn, part, reference, believed=believed, slots=slots)
+            applied.append(Applied(part[0].forgotten, total))
+            changes.append(changed)
+    return applied, doorkeeper.together(changes)
 
 
 def apply(

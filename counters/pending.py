@@ -79,26 +79,27 @@ class Pending:
 def add_to(rows: Rows, keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
     """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
     last = bucket_of(now)
-    by_window: dict[int, dict[int, int]] = {}
+    asked = set(keys)
+    by_window: dict[int, dict[bytes, int]] = {}
     for bucket, summed in chain.from_iterable(buffer.counts.items() for buffer in buffers):
         first = first_window(bucket, last)
         if first is not None:
             sums = by_window.setdefault(first, {})
-            for place, packed in enumerate(map(summed.get, keys)):
-                if packed:
-                    sums[place] = sums.get(place, 0) + packed
+            for key in filter(summed.__contains__, asked):
+                sums[key] = sums.get(key, 0) + summed[key]
     for first, sums in by_window.items():
-        for place, packed in sums.items():
-            rows[place] = added(rows[place], packed, first)
+        if sums:
+            for place, key in enumerate(keys):
+                if key in sums:
+                    rows[place] = added(rows[place], sums[key], first)
 
 
 def added(row: list[list[int]], packed: int, first: int) -> list[list[int]]:
     """Return the windows with a packed sum added to the window `first` and those that hold it."""
     row = [window[:] for window in row]
-    if packed <= FIELD:  # seen, and nothing else: nearly all of them
+    if row[-1][Metric.SEEN] + packed <= SATURATED:  # seen, and nothing else: nearly all of them
         for window in row[first:]:
-            total = window[Metric.SEEN] + packed
-            window[Metric.SEEN] = min(SATURATED, total)
+            window[Metric.SEEN] += packed
         return row
     for metric, count in enumerate(_fields(packed)):
         for window in row[first:]:

@@ -1,7 +1,9 @@
 """What a walk over the store frees: records out of every window, and cells that no read can reach.
 
-    read up to N records from a place on → count the living cells of each by table → none: delete the record;
+    read up to N records from a place on → count the living cells of each → none: delete the record;
     16 dead ones, or one from a wrong clock's future: tidy it → go on behind the last, or from the start again
+
+A step is short whatever it meets: after so many records to tidy it ends, and the next goes on there.
 
 The walk is a read transaction that ends before anything is written; there is one writer, so nothing changes between.
 Records age without being touched, so this is what keeps the file from growing for ever: freed pages are used again,
@@ -10,7 +12,6 @@ the file itself does not shrink.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -25,9 +26,7 @@ from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FUTURE_BUCKETS, RING
 from oborona.counters.window import BUCKETS_A_DAY, day_of
 
 DEAD_CELLS: Final = 16  # a rewrite of the record is worth it
-ALIVE: Final = 0
-OLD: Final = 1
-FUTURE: Final = 2
+TIDIED: Final = 20  # records in one step: each takes 10 µs and more
 PLACE_SHIFT: Final = np.uint64(record.BUCKET_SHIFT)
 
 
@@ -47,33 +46,39 @@ def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit
             return Purged(round_done=True)
         walked = list(islice(cursor, limit))
     done = len(walked) < limit
-    following = FIRST_RECORD if done else walked[-1][0] + b"\0"  # the smallest key behind the last
     sound = [(key, stored) for key, stored in walked if stored and not len(stored) % CELL_BYTES]
     if not sound:
-        return Purged(scanned=len(walked), round_done=done, next=following)
-    cells = np.frombuffer(b"".join([stored for _key, stored in sound]), "<u8")
-    states = _states(reference)[(cells >> PLACE_SHIFT).astype(np.intp)]
-    ends = np.cumsum([len(stored) // CELL_BYTES for _key, stored in sound])
-    starts = np.concatenate([[0], ends[:-1]])
-    dead = np.add.reduceat(states != ALIVE, starts, dtype=np.intp)
-    future = np.add.reduceat(states == FUTURE, starts, dtype=np.intp)
-    gone = dead == ends - starts
-    stale = ~gone & ((dead >= DEAD_CELLS) | (future > 0))
-    changes = [(sound[at][0], b"") for at in np.flatnonzero(gone)]
-    changes += [(sound[at][0], record.tidy(sound[at][1], reference)) for at in np.flatnonzero(stale)]
+        return Purged(scanned=len(walked), round_done=done, next=_behind(walked, done=done))
+    gone, stale = _judged([stored for _key, stored in sound], reference)
+    if len(stale) > TIDIED:  # the rest next time
+        until = int(stale[TIDIED])
+        gone, stale, done = gone[gone < until], stale[:TIDIED], False
+        walked = walked[: walked.index(sound[until])]
+    changes = [(sound[at][0], b"") for at in gone]
+    changes += [(sound[at][0], record.tidy(sound[at][1], reference)) for at in stale]
     return Purged(
         scanned=len(walked),
         round_done=done,
-        next=following,
+        next=_behind(walked, done=done),
         changes=changes,
     )
 
 
-@lru_cache(maxsize=2)
-def _states(reference: int) -> npt.NDArray[np.uint8]:
-    """Return by ring place whether a cell lives at `reference`."""
-    table = np.full(RING, FUTURE, dtype=np.uint8)
-    table[np.arange(reference - RING // 2 + 1, reference + 1) % RING] = OLD
-    oldest = (day_of(reference) - DAYS_KEPT + 1) * BUCKETS_A_DAY
-    table[np.arange(oldest, reference + FUTURE_BUCKETS + 1) % RING] = ALIVE
-    return table
+def _judged(records: list[bytes], reference: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return which records are out of every window, and which others are worth tidying."""
+    cells = np.frombuffer(b"".join(records), "<u8")
+    places = (cells >> PLACE_SHIFT).astype(np.int64)
+    ages = (reference - places + RING // 2) % RING - RING // 2  # as `record.absolute`
+    is_future = ages < -FUTURE_BUCKETS
+    is_old = ages > reference - (day_of(reference) - DAYS_KEPT + 1) * BUCKETS_A_DAY
+    ends = np.cumsum([len(stored) // CELL_BYTES for stored in records])
+    starts = np.concatenate([[0], ends[:-1]])
+    dead = np.add.reduceat(is_future | is_old, starts, dtype=np.intp)
+    future = np.add.reduceat(is_future, starts, dtype=np.intp)
+    gone = dead == ends - starts
+    return np.flatnonzero(gone), np.flatnonzero(~gone & ((dead >= DEAD_CELLS) | (future > 0)))
+
+
+def _behind(walked: list[tuple[bytes, bytes]], *, done: bool) -> bytes:
+    """Return where the next walk begins: the smallest key behind the last one."""
+    return FIRST_RECORD if done else walked[-1][0] + b"\0"

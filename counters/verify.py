@@ -64,7 +64,11 @@ def _note_problem(key: bytes, stored: bytes) -> str:
     if key.startswith(DOORKEEPER_CHANGES_KEY):
         return "" if not len(stored) % CHANGE_BYTES else f"{len(stored)} bytes are no whole changes"
     if key.startswith(TOP_KEY):
-        return heavy.problem(stored)
+        try:
+            heavy.hashes_of(stored)
+        except ValueError as error:
+            return str(error)
+        return ""
     length = POSITION.size if key.startswith(POSITION_KEY) else LENGTHS.get(key)
     if length is None:
         return "an unknown note of the store's own"

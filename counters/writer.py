@@ -15,14 +15,12 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import lmdb
 
-from oborona.counters import doorkeeper, merge, verify
-from oborona.counters.batch import Batch
+from oborona.counters import merge, running, top, verify
 from oborona.counters.clock import SteadyClock
 from oborona.counters.doorkeeper import Changes
 from oborona.counters.doorkept import Doorkeeper, forget_table
@@ -45,30 +43,23 @@ from oborona.counters.lmdb_store import (
     put_position,
 )
 from oborona.counters.lmdb_write import WriteSide, open_or_begin_anew
+from oborona.counters.merge import Applied
+from oborona.counters.migrate import migrate
 from oborona.counters.purge import Purged, purge_from
+from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.window import bucket_of
-from oborona.errors import StoreError, StoreVersion
+from oborona.errors import StoreError
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
 
 LOCK: Final = "writer.lock"
 STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
-INTERVAL_S: Final = 0.05
-RETRY_S: Final = 1.0  # after an error
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
 PURGE_S: Final = 1.0
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
 PURGE_LEAST: Final = 500  # records a step; 0.2 ms
-LAST_STEPS: Final = 100  # when stopping: the spools of stopped workers are empty long before
 DOORKEEPER_BYTES: Final = 16 << 20  # four million shingles seen once
-
-
-class Stop(Protocol):
-    """What `threading.Event` is: asks `run` to end."""
-
-    def is_set(self) -> bool: ...
-    def wait(self, timeout: float, /) -> object: ...
 
 
 class CounterWriter:
@@ -112,6 +103,7 @@ class CounterWriter:
             self._lock.release()
             raise
         self._behind = False
+        self._purged_at = self._kept_at = self._checked_at = time.monotonic()
 
     @property
     def environment(self) -> lmdb.Environment:
@@ -130,6 +122,7 @@ class CounterWriter:
                 self._clock = SteadyClock(I64.unpack(newest)[0] if newest else None)
                 kept = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
+                self._heavy = top.load(txn, self._report)
             self._follower = Follower(self.directory / SPOOLS, kept, self._report)
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
@@ -152,9 +145,13 @@ class CounterWriter:
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
             return 0
         if collected.batches or collected.positions or self._orphans:
-            foreign, changes = self._store.within(lambda txn: self._apply(txn, collected, bucket_of(now)))
+            applied, changes = self._store.within(lambda txn: self._apply(txn, collected, bucket_of(now)))
             if self._doorkeeper is not None:
                 self._doorkeeper.committed(changes)
+            for one in applied:
+                self._heavy.forget(one.forgotten)
+                self._heavy.feed(one.total.keys, one.total.cells, one.total.starts, now)
+            foreign = sum(one.total.foreign for one in applied)
             if foreign:
                 self._report(f"{foreign} counts are left out: their time is over half a year from now")
         self._orphans = set()
@@ -184,48 +181,53 @@ class CounterWriter:
         with as_store_error(self.directory):
             return verify.verify(self.environment)
 
+    def keep_top(self) -> None:
+        """Write down which keys are the heaviest, if that has changed.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if self._heavy.changed:
+            self._store.within(lambda txn: top.keep(txn, self._heavy))
+            self._heavy.changed = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether the last step left something in the spools that it could have taken."""
+        return self._behind
+
+    def chores(self, now: float, monotonic: float) -> None:
+        """Purge, sync the doorkeeper, clear dead readers' slots, write the heaviest keys down: what is due of it.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not self._behind and monotonic - self._purged_at >= PURGE_S:
+            self.purge(now, self._purge_share(monotonic - self._purged_at))
+            self._purged_at = monotonic
+        if self._doorkeeper is not None and self._durability != "none":
+            self._doorkeeper.sync_if_due(monotonic)
+        if monotonic - self._kept_at >= top.KEEP_S:
+            self._kept_at = monotonic
+            self.keep_top()
+        if monotonic - self._checked_at >= READER_CHECK_S:
+            self._checked_at = monotonic
+            with as_store_error(self.directory):
+                self.environment.reader_check()
+
     def run(
-        self,
-        stop: Stop,
-        interval_s: float = INTERVAL_S,
-        *,
-        clock: Callable[[], float] = time.time,
+        self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
     ) -> None:
-        """Step and purge until `stop` is set, then apply what is left; errors are reported and tried again."""
-        failed = ""
-        checked = purged = time.monotonic()
-        while not stop.is_set():
-            pause = interval_s
-            try:
-                self.step(clock())
-                if self._behind:
-                    pause = 0.0
-                elif time.monotonic() - purged >= PURGE_S:
-                    self.purge(clock(), self._purge_share(time.monotonic() - purged))
-                    purged = time.monotonic()
-                if self._doorkeeper is not None and self._durability != "none":
-                    self._doorkeeper.sync_if_due(time.monotonic())
-                if time.monotonic() - checked >= READER_CHECK_S:
-                    with as_store_error(self.directory):
-                        self.environment.reader_check()
-                    checked = time.monotonic()
-                if failed:
-                    self._report(f"counting goes on in {self.directory}")
-                    failed = ""
-            except StoreVersion:
-                raise
-            except StoreError as error:
-                if str(error) != failed:
-                    self._report(f"counting stands still: {error}")
-                    failed = str(error)
-                pause = RETRY_S
-            stop.wait(pause)
+        """Step and do chores until `stop` is set, then apply what is left; errors are reported and tried again.
+
+        Raises:
+            StoreVersion: a newer Oborona has taken the store over.
+        """
+        running.run(self, stop, interval_s, clock, self._report)
         try:
-            for _ in range(LAST_STEPS):
-                if not self.step(clock()):
-                    break
+            self.keep_top()
         except StoreError as error:
-            self._report(f"what is left in the spools waits for the next start: {error}")
+            self._report(f"the heaviest keys of the last half minute are not written down: {error}")
 
     def close(self) -> None:
         """Close the store and let go of its lock."""
@@ -242,7 +244,11 @@ class CounterWriter:
         return max(PURGE_LEAST, int(self.environment.stat()["entries"] * elapsed_s / PURGE_ROUND_S))
 
     def _make(self, txn: lmdb.Transaction[bytes]) -> None:
-        if not check_version(txn, self.directory):
+        if check_version(txn, self.directory):
+            before = migrate(txn)
+            if before != VERSION:
+                self._report(f"the counter store is brought from version {before} to {VERSION}")
+        else:
             if txn.stat()["entries"]:
                 raise StoreError(f"{self.directory} holds another program's data")
             txn.put(VERSION_KEY, U32.pack(VERSION))
@@ -257,27 +263,21 @@ class CounterWriter:
         except OSError as error:
             self._report(f"no table of shingles seen once, so all get records: {error}")
 
-    def _apply(self, txn: lmdb.Transaction[bytes], collected: Collected, bucket: int) -> tuple[int, Changes]:
-        believed = self._clock.believes(bucket)
-        foreign = 0
-        changes: list[Changes] = []
+    def _apply(
+        self, txn: lmdb.Transaction[bytes], collected: Collected, bucket: int
+    ) -> tuple[list[Applied], Changes]:
         slots = self._doorkeeper.slots if self._doorkeeper is not None else None
-        for batches in _runs(collected.batches):
-            if slots is not None and changes:
-                slots = slots.copy()
-                changes[-1].make(slots)
-            total, changed = merge.apply(txn, batches, bucket, believed=believed, slots=slots)
-            foreign += total.foreign
-            changes.append(changed)
+        applied, changes = merge.apply_in_order(
+            txn, collected.batches, bucket, believed=self._clock.believes(bucket), slots=slots
+        )
         for owner in self._orphans:
             txn.delete(POSITION_KEY + owner.encode())
         for owner, position in collected.positions.items():
             put_position(txn, owner, position)
-        all_changes = doorkeeper.together(changes)
         if self._doorkeeper is not None:
-            self._doorkeeper.note(txn, all_changes)
+            self._doorkeeper.note(txn, changes)
         self._note_time(txn)
-        return foreign, all_changes
+        return applied, changes
 
     def _free(self, txn: lmdb.Transaction[bytes], purged: Purged) -> None:
         for key, stored in purged.changes:
@@ -291,12 +291,3 @@ class CounterWriter:
     def _note_time(self, txn: lmdb.Transaction[bytes]) -> None:
         if self._clock.newest is not None:
             txn.put(NEWEST_KEY, I64.pack(self._clock.newest))
-
-
-def _runs(batches: list[Batch]) -> list[list[Batch]]:
-    """Return batches in lists to be applied together: one that forgets must come after those before it, alone."""
-    runs: list[list[Batch]] = []
-    for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
-        together = list(run)
-        runs += [[one] for one in together] if forgets else [together]
-    return runs

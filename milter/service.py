@@ -22,8 +22,6 @@ from typing import Final
 
 from oborona import lock, secret
 from oborona.config import Loaded
-from oborona.counters.stored import open_reader
-from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
@@ -31,15 +29,15 @@ from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, set_up
 from oborona.milter.native import NativeServer
 from oborona.milter.reply import Answer
+from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
-from oborona.milter.worker import COUNTERS, JOURNAL, Server, Worker
+from oborona.milter.worker import JOURNAL, Server, Worker
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
 from oborona.recheck.keeper import keep
 
-MIB: Final = 1 << 20
 GUARD_AFTER_S: Final = (
     5.0  # a transport waits this much longer than a session may take: the session answers first
 )
@@ -113,9 +111,10 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
     Raises:
         StoreVersion: they are newer.
         StoreBusy: another process writes them.
+        ConfigError: they are in a cluster, and the settings do not suffice to reach it.
     """
     try:
-        (_writer(loaded) if writes else open_reader(Path(loaded.settings.paths.state) / COUNTERS)).close()
+        check_store(loaded.settings, Path(loaded.settings.paths.state), writes=writes)
     except (StoreVersion, StoreBusy):
         raise
     except StoreError:
@@ -170,25 +169,15 @@ def site_name(loaded: Loaded) -> str:
 
 
 def write(loaded: Loaded, ready: Callable[[], None]) -> int:
-    """Be the writer: merge the workers' spools into the store until SIGTERM."""
+    """Be the writer: bring the workers' spools into the store until SIGTERM."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
-    with closing(_writer(loaded)) as writer:
+    with closing(open_writer(loaded.settings, Path(loaded.settings.paths.state))) as writer:
         ready()
         writer.run(stop)
     return os.EX_OK
-
-
-def _writer(loaded: Loaded) -> CounterWriter:
-    asked = loaded.settings.counters
-    return CounterWriter(
-        Path(loaded.settings.paths.state) / COUNTERS,
-        map_bytes=asked.map_mib * MIB,
-        durability=asked.durability,
-        doorkeeper_bytes=asked.doorkeeper_mib * MIB,
-    )
 
 
 def _keep(loaded: Loaded, ready: Callable[[], None]) -> int:

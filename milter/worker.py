@@ -23,24 +23,33 @@ import uvloop
 
 from oborona import secret
 from oborona.config import Settings
-from oborona.counters.store import LmdbCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.child import Closable
 from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
 from oborona.milter.session import Bench, Session
+from oborona.milter.stores import open_counters
 from oborona.policy.facts import SCHEMA
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
 
-COUNTERS: Final = "counters"  # folder in the state folder
 JOURNAL: Final = "journal.db"
 WATCH_S: Final = 1.0  # between looks at the policy folder
 
 log = logging.getLogger("oborona.worker")
+
+
+class Flushed(Protocol):
+    """Counters that wait in memory until they are handed over."""
+
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def stuck(self) -> bool: ...
+    def flush(self, now: float) -> int: ...
 
 
 class Server(Protocol):
@@ -102,11 +111,7 @@ class Worker:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
-        counters = LmdbCounters(
-            self._state / COUNTERS,
-            f"worker-{self._number}",
-            durability=self._settings.counters.durability,
-        )
+        counters = open_counters(self._settings, self._state, self._number)
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:
@@ -140,12 +145,12 @@ class Worker:
             except StoreError as error:
                 event(log, logging.ERROR, "the last counters may be lost", error=error)
 
-    async def _flush(self, counters: LmdbCounters) -> None:
+    async def _flush(self, counters: Flushed) -> None:
         while True:
             await asyncio.sleep(self._settings.counters.flush_s)
             self._flush_once(counters)
 
-    def _flush_once(self, counters: LmdbCounters) -> None:
+    def _flush_once(self, counters: Flushed) -> None:
         """Counts that can't be written wait in memory until that is full; both are said once, and once when it is over."""
         try:
             counters.flush(time.time())

@@ -96,7 +96,7 @@ class Worker:
         counters, rate = self._counters, self._rate
         for pieces in messages:
             self._messages += 1
-            timed = not self._messages % TIMED
+            timed = self._messages % TIMED == 1
             if rate and (early := start + self._messages / rate - time.monotonic()) > SLEEP_S:
                 await asyncio.sleep(early)
             try:

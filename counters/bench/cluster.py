@@ -34,7 +34,7 @@ from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import Reader, positions
 from oborona.errors import StoreBusy, StoreError
 
-AT_ONCE: Final = 16
+IN_FLIGHT: Final = 4  # more only wait for each other: the node or the worker is busy by then
 ASK_S: Final = 0.025  # between two questions to the cluster how far it is: 256 at once
 COMMANDS: Final = 2000  # in one go
 PAGES: Final = tuple((byte, upper) for byte in range(256) for upper in (0, 0x40, 0x80, 0xC0))
@@ -61,7 +61,7 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def at_once(self) -> int:
-        return AT_ONCE
+        return IN_FLIGHT
 
     @property
     def has_writer(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from oborona.counters.bench.subject import Size
 from oborona.counters.bench.workload import SHINGLES
+from oborona.errors import StoreError
 
 US: Final = 1e6
 MS: Final = 1e3
@@ -84,8 +85,14 @@ def report(
     pairs: int,
     interrupted: bool,
 ) -> Report:
-    """Return the figures of a run; there was one message at least."""
+    """Return the figures of a run; there was one message at least.
+
+    Raises:
+        StoreError: no read was answered.
+    """
     messages = sum(one.messages for one in noted)
+    if not any(one.read_s for one in noted):
+        raise StoreError(f"the store answered none of the reads of {messages} messages")
     ends = [
         at[-1][0] if at is not None else one.stored_at[-1]
         for one, at in zip(noted, looks, strict=True)

@@ -11,21 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from oborona.counters.bench.fill import fill
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import FIRST_RECORD, Reader, as_store_error, positions
+from oborona.counters.lmdb_store import FIRST_RECORD, MAP_BYTES, Reader, as_store_error, positions
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import DOORKEEPER_BYTES, CounterWriter
 from oborona.types import Amounts, Pieces, Prefix, Shingle
 
-MAP_BYTES_A_KEY = 128  # room in the map for the fill; the file grows only as it is written
-LEAST_MAP_BYTES = 64 << 20
-PAGE_HEADER = 16
-BENCH = "bench"  # workers' names begin with it
+PAGE_HEADER: Final = 16
+BENCH: Final = "bench"  # workers' names begin with it
 
 
 class Counting(Protocol):
@@ -112,11 +110,13 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         directory: of the store; empty or not there yet.
         durability: as `CounterWriter` takes it.
         doorkeeper_bytes: as `CounterWriter` takes it.
+        map_bytes: as `CounterWriter` takes it; so much the fill at least may need.
     """
 
     directory: str
     durability: Durability = "second"
     doorkeeper_bytes: int = DOORKEEPER_BYTES
+    map_bytes: int = MAP_BYTES
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         """
         writer = CounterWriter(
             self.directory,
-            map_bytes=max(LEAST_MAP_BYTES, keys * MAP_BYTES_A_KEY),
+            map_bytes=self.map_bytes,
             durability="none",
             doorkeeper_bytes=self.doorkeeper_bytes,
         )
@@ -166,6 +166,7 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         return CounterWriter(
             self.directory,
             program="oborona counters bench",
+            map_bytes=self.map_bytes,
             durability=self.durability,
             doorkeeper_bytes=self.doorkeeper_bytes,
         )

@@ -50,6 +50,7 @@ class Delivery:
         self._verified = np.zeros(TAGS, np.uint64)
         self._checks: deque[tuple[float, int]] = deque()  # when, and up to which step all was there
         self._long_there = 0  # up to which step all was there when `retain_s` had not begun
+        self._fallen_back: set[int] = set()  # tags that have less than they had
         self._waits_since: float | None = None
         self._told = False
 
@@ -161,10 +162,18 @@ class Delivery:
                 f"the cluster has step {step} of the outbox in {self._outbox.directory}, which made only {last}: an old"
                 " copy of it? Remove it, and what the spools hold is sent under a new one"
             )
+        if step < int(self._outbox.applied[tag]):
+            self._fallen_back.add(tag)
         self._outbox.applied[tag] = step
 
     def _tell(self, trouble: str) -> None:
-        """Report, once, that something waits, and once that nothing does any more."""
+        """Report what shards had forgotten; once, that something waits, and once that nothing does any more."""
+        if self._fallen_back:
+            self._report(
+                f"{len(self._fallen_back)} of {TAGS} parts of the cluster had not kept the last of what they"
+                " acknowledged; it is sent again"
+            )
+            self._fallen_back.clear()
         if not (self._outbox.applied < self._outbox.last).any():
             if self._told:
                 self._report("the cluster has all counts again")

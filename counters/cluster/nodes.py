@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import hiredis
 
@@ -44,8 +44,7 @@ class _Connection(asyncio.Protocol):
         return self._owed[0][0] if self._owed else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self._transport = cast(asyncio.WriteTransport, transport)  # of uvloop: no subclass, and the same
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)

@@ -106,7 +106,7 @@ class Outbox:
         tags = np.frombuffer(txn.get(TAGS_KEY, b""), "<u8").reshape(2, TAGS).astype(np.uint64)
         self.last: Numbers = tags[0].copy()
         self.applied: Numbers = tags[1].copy()
-        (self.done,) = U64.unpack(txn.get(DONE_KEY, b""))
+        self._noted: Numbers = tags[1].copy()  # `applied` as it is kept
         self.positions = positions(txn)
         self._sizes: dict[int, int] = {}  # of the steps that are kept, in their order
         with txn.cursor() as cursor:
@@ -139,6 +139,15 @@ class Outbox:
         """
         with as_store_error(self.directory), self._store.environment.begin() as txn:
             return txn.get(STEP_KEY + NUMBER.pack(number), b"")
+
+    def note_applied(self) -> None:
+        """Keep what is known of `applied`, if that has changed.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        if not np.array_equal(self._noted, self.applied):
+            self.note()
 
     def note(self, dropped: Iterable[int] = (), newest: int | None = None) -> None:
         """Keep what is known of `last` and `applied`, and drop steps that are not needed any more.
@@ -211,7 +220,7 @@ class Outbox:
             txn.put(NEWEST_KEY, I64.pack(newest))
 
     def _settled(self, dropped: list[int], newest: int | None) -> None:
-        self.done = all_done(self.last, self.applied)
+        self._noted = self.applied.copy()
         for number in dropped:
             self.size -= self._sizes.pop(number)
         self.newest = newest if newest is not None else self.newest

@@ -24,6 +24,7 @@ from typing import Final
 
 import lmdb
 
+from oborona.counters import running
 from oborona.counters.clock import SteadyClock
 from oborona.counters.cluster import steps
 from oborona.counters.cluster.delivery import Delivery
@@ -33,9 +34,9 @@ from oborona.counters.cluster.wire import Access
 from oborona.counters.follow import Follower
 from oborona.counters.lmdb_store import DATA, SPOOLS, as_store_error
 from oborona.counters.lmdb_write import open_or_begin_anew
+from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.window import bucket_of
-from oborona.counters.writer import INTERVAL_S, LAST_STEPS, LOCK, READER_CHECK_S, RETRY_S, STEP_BYTES, Stop
-from oborona.errors import StoreError, StoreVersion
+from oborona.counters.writer import LOCK, READER_CHECK_S, STEP_BYTES
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ class ClusterWriter:
         self._shards = Shards(access)
         self._delivery = Delivery(self._outbox, self._shards, retain_s, report)
         self._behind = False
+        self._checked_at = self._looked_at = time.monotonic()
         try:
             if before is not None and before != _file_number(folder):
                 self._pass_over()
@@ -136,6 +138,8 @@ class ClusterWriter:
         """
         taken = self._take(now) if self._outbox.size < self._outbox_bytes else 0
         self._delivery.send()
+        if not taken:  # else it goes with the next one
+            self._outbox.note_applied()
         return taken
 
     def check(self) -> None:
@@ -146,46 +150,35 @@ class ClusterWriter:
         """
         self._delivery.check()
 
+    @property
+    def behind(self) -> bool:
+        """Whether the last step left something in the spools that it could have taken."""
+        return self._behind
+
+    def chores(self, now: float, monotonic: float) -> None:
+        """Check, and clear slots of readers that died, when it is time.
+
+        Raises:
+            StoreError: the outbox cannot be written.
+        """
+        del now
+        if monotonic - self._checked_at >= CHECK_S:
+            self.check()
+            self._checked_at = monotonic
+        if monotonic - self._looked_at >= READER_CHECK_S:
+            with as_store_error(self.directory):
+                self.environment.reader_check()
+            self._looked_at = monotonic
+
     def run(
-        self,
-        stop: Stop,
-        interval_s: float = INTERVAL_S,
-        *,
-        clock: Callable[[], float] = time.time,
+        self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
     ) -> None:
-        """Step and check until `stop` is set, then send what is left; errors are reported and tried again."""
-        failed = ""
-        checked = looked = time.monotonic()
-        while not stop.is_set():
-            pause = interval_s
-            try:
-                self.step(clock())
-                if self._behind:
-                    pause = 0.0
-                if time.monotonic() - checked >= CHECK_S:
-                    self.check()
-                    checked = time.monotonic()
-                if time.monotonic() - looked >= READER_CHECK_S:
-                    with as_store_error(self.directory):
-                        self.environment.reader_check()
-                    looked = time.monotonic()
-                if failed:
-                    self._report(f"counting goes on in {self.directory}")
-                    failed = ""
-            except StoreVersion:
-                raise
-            except StoreError as error:
-                if str(error) != failed:
-                    self._report(f"counting stands still: {error}")
-                    failed = str(error)
-                pause = RETRY_S
-            stop.wait(pause)
-        try:
-            for _ in range(LAST_STEPS):
-                if not self.step(clock()):
-                    break
-        except StoreError as error:
-            self._report(f"what is left in the spools waits for the next start: {error}")
+        """Step and do chores until `stop` is set, then send what is left; errors are reported and tried again.
+
+        Raises:
+            StoreVersion: a newer Oborona counts in the cluster.
+        """
+        running.run(self, stop, interval_s, clock, self._report)
 
     def close(self) -> None:
         """Hang up, close the outbox and let go of its lock."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
 import msgspec
+import numpy as np
 
-from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.outbox import TAGS_KEY
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access
 from oborona.counters.memory import MemoryCounters
@@ -22,6 +24,15 @@ from oborona.types import Amounts, Pair, Pieces, Shingle
 NOON: Final = 20_000 * 86_400 + 43_200.0
 KNOWN: Final = 2_000  # shingles that come again
 SENT_S: Final = 60.0  # bounds a hang
+SENDER: Final = """
+import sys, threading
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.wire import Access, Address
+directory, now, *nodes = sys.argv[1:]
+access = Access(nodes=tuple(map(Address.parse, nodes)))
+writer = ClusterWriter(directory, access, report=lambda line: print(line, flush=True))
+writer.run(threading.Event(), clock=lambda: float(now))
+"""
 
 
 class Figures(msgspec.Struct):
@@ -38,21 +49,20 @@ class Load:
     """Adds and reads until it is stopped; used as a context."""
 
     def __init__(self, directory: Path, access: Access, *, pause_s: float = 0.005) -> None:
-        self.reports: list[str] = []
         self.figures = Figures()
         self.model = MemoryCounters()
         self._random = random.Random(5)
         self._seen: set[Shingle] = set()
         self._pause_s = pause_s
         self._trouble = 0.0
-        self.writer = ClusterWriter(directory, access, report=self.reports.append)
+        self._directory = directory
+        self._access = access
+        self._log = (directory / "sender.log").open("w+")
+        self.sender = self._start()
         self.worker = ClusterCounters(directory, "worker-0", access)
-        self._stop = threading.Event()
-        self._sender = threading.Thread(target=self._send)
         self._adding: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._sender.start()
         self._adding = asyncio.create_task(self._add())
         return self
 
@@ -62,9 +72,21 @@ class Load:
             with suppress(asyncio.CancelledError):
                 await self._adding
         self.worker.close()
-        self._stop.set()
-        await asyncio.to_thread(self._sender.join)
-        self.writer.close()
+        self.sender.kill()
+        self.sender.wait()
+        self._log.close()
+
+    def kill_sender(self) -> None:
+        """Kill it wherever it is, and start another."""
+        self.sender.kill()
+        self.sender.wait()
+        self.sender = self._start()
+
+    @property
+    def reports(self) -> list[str]:
+        """What the sender had to say."""
+        self._log.seek(0)
+        return self._log.read().splitlines()
 
     def trouble(self) -> None:
         """From now on it is measured how long it lasts."""
@@ -81,8 +103,11 @@ class Load:
 
     def lacking(self) -> bool:
         """Whether the cluster lacks something that was taken."""
-        outbox = self.writer._outbox
-        return bool((outbox.applied < outbox.last).any())
+        with self.worker._reader.transaction() as txn:
+            if txn is None:
+                return True
+            last, applied = np.frombuffer(txn.get(TAGS_KEY, b""), "<u8").reshape(2, -1)
+            return bool((applied < last).any())
 
     async def differences(self, access: Access, directory: Path) -> list[Shingle]:
         """Return what somebody who never added anything reads otherwise than it is."""
@@ -97,8 +122,10 @@ class Load:
         other.close()
         return wrong
 
-    def _send(self) -> None:
-        self.writer.run(self._stop, clock=lambda: NOON)
+    def _start(self) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-c", SENDER, str(self._directory), str(NOON)]
+        words += [str(node) for node in self._access.nodes]
+        return subprocess.Popen(words, stdout=self._log)
 
     def _wait_until_sent(self) -> None:
         end = time.monotonic() + SENT_S
@@ -118,8 +145,7 @@ class Load:
             try:
                 await self.worker.read(asked, NOON)
             except StorePartial as partial:
-                assert len(partial.totals) == len(asked)
-                self.figures.partial += 1
+                self.figures.partial += len(partial.totals) == len(asked)
                 last_partial = time.monotonic()
             took_ms = 1000 * (time.monotonic() - began)
             self.figures.slowest_ms = max(self.figures.slowest_ms, took_ms)

@@ -1,14 +1,13 @@
-"""Several real processes on one store: exact totals, whoever is killed, and the delay between them.
+"""Several real processes on one store: exact totals, and the delay between them.
 
 A worker process adds a known number a flush and says after each flush how far it is; what it said is what must be
-there. Kills come at random moments of the real clock.
+there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -26,7 +25,6 @@ from oborona.types import Metric, Shingle, Window
 from .conftest import NOON
 
 KEYS = 20
-ROUNDS = 12
 
 WORKER = f"""
 import sys, time
@@ -117,42 +115,6 @@ def test_many_processes_add_up_exactly(tmp_path: Path, processes: Processes) -> 
     assert counted(tmp_path, *shingles) == [[600, 1200, 0, 0, 0, 0]] * KEYS
     assert counted(tmp_path, *(Shingle(2, number) for number in range(4))) == [[150, 300, 0, 0, 0, 0]] * 4
     assert [one[Metric.SEEN] for one in counted(tmp_path, *(Shingle(31, n) for n in range(3)))] == [7] * 3
-
-
-def test_a_writer_killed_anywhere_applies_each_flush_once(tmp_path: Path, processes: Processes) -> None:
-    chance = random.Random(4)
-    worker = processes.start(WORKER, tmp_path, 1, 600, 0.003)
-    for _ in range(ROUNDS):
-        writer = processes.start(WRITER, tmp_path)
-        assert writer.stdout
-        assert writer.stdout.readline() == "ready\n"
-        time.sleep(chance.uniform(0, 0.12))
-        processes.kill(writer)
-    processes.end(worker)
-    reports = apply_all(tmp_path)
-    assert [line for line in reports if "may now grow" not in line] == []
-    assert counted(tmp_path, Shingle(1, 0), Shingle(2, 1)) == [[600, 1200, 0, 0, 0, 0]] * 2
-    assert counted(tmp_path, Shingle(31, 0))[0][Metric.SEEN] == 7
-
-
-def test_a_worker_killed_anywhere_loses_no_flush(tmp_path: Path, processes: Processes) -> None:
-    chance = random.Random(5)
-    writer = processes.start(WRITER, tmp_path)
-    least = most = 0
-    for _ in range(ROUNDS):
-        worker = processes.start(WORKER, tmp_path, 1, 10**6, 0)
-        assert worker.stdout
-        worker.stdout.readline()
-        time.sleep(chance.uniform(0, 0.05))
-        said = processes.kill(worker).split()
-        flushes = int(said[-1]) if said else 1
-        least += flushes
-        most += flushes + 1  # one may be flushed and not yet said
-    processes.kill(writer)
-    apply_all(tmp_path)
-    [[seen, spam, *_rest]] = counted(tmp_path, Shingle(1, 0))
-    assert least <= seen <= most
-    assert spam == 2 * seen
 
 
 def test_another_process_sees_an_add_soon(tmp_path: Path, processes: Processes) -> None:

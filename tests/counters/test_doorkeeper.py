@@ -120,7 +120,7 @@ def test_strangers_are_mistaken_as_rarely_as_promised() -> None:
     strangers = rng.integers(0, 2**64, 1 << 20, dtype=np.uint64)
     kept = doorkeeper.find(slots, np.full(len(strangers), HEAD, np.uint16), strangers, NOON)
     share = np.count_nonzero(kept.found) / len(strangers)
-    assert 0 < share < 1.15 * WAYS / 32_767
+    assert 0 < share < 1.15 * WAYS / 32_768
 
 
 @given(
@@ -128,7 +128,7 @@ def test_strangers_are_mistaken_as_rarely_as_promised() -> None:
         st.tuples(st.lists(st.integers(0, 2**64 - 1), max_size=20, unique=True), st.integers(-3000, 0)),
         max_size=6,
     ),
-    st.sampled_from([1, 4, 64]),
+    st.sampled_from([2, 4, 64]),
 )
 def test_changes_come_back_from_bytes_and_can_be_made_twice(
     batches: list[tuple[list[int], int]], sets: int

@@ -202,7 +202,7 @@ def test_what_is_over_fifteen_days_old_goes_and_years_pass() -> None:
     for day in range(1, 16):
         sketch.feed(*summed({(IN_FROM, 2): Amounts(seen=8)}), NOON + day * DAY)
     assert set(sketch.weights(IN_FROM, Metric.SEEN)) == {1, 2}
-    for day in range(16, 800):
+    for day in range(16, 1100):
         sketch.feed(*summed({(IN_FROM, 2): Amounts(seen=8)}), NOON + day * DAY)
     assert sketch.weights(IN_FROM, Metric.SEEN) == pytest.approx({2: 16})
 
@@ -248,9 +248,7 @@ def test_a_damaged_note_is_refused_whole() -> None:
             restored.restore(head, metric, wrong)
         with pytest.raises(ValueError, match="no note"):
             hashes_of(wrong)
-        assert heavy.problem(wrong)
     assert restored.weights(head, metric) == {}
-    assert not heavy.problem(note)
     assert list(Heavy().notes()) == []
 
 

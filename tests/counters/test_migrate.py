@@ -15,7 +15,7 @@ from oborona.counters.stored import open_reader
 from oborona.counters.window import bucket_of
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreError
-from oborona.types import Metric, Prefix, Shingle, Window
+from oborona.types import Prefix, Shingle, Window
 
 from .conftest import NOON
 
@@ -100,9 +100,8 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(first: Path, monkeypatch: 
 
 
 def test_a_version_that_nothing_leads_on_from_is_refused(first: Path) -> None:
-    with lmdb.open(str(first)) as environment:
-        with environment.begin(write=True) as txn:
-            txn.put(VERSION_KEY, U32.pack(0))
+    with lmdb.open(str(first)) as environment, environment.begin(write=True) as txn:
+        txn.put(VERSION_KEY, U32.pack(0))
     with pytest.raises(StoreError, match="nothing makes version 1"):
         CounterWriter(first)
     assert version_of(first) == 0

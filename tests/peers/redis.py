@@ -34,7 +34,7 @@ class Node:
     Args:
         root: its own folder is made in it.
         cluster: whether it is to be a member of one.
-        settings: command-line options beyond those of all nodes, without the two dashes.
+        settings: lines of its file beyond those of all nodes.
     """
 
     def __init__(self, root: Path, *, cluster: bool, settings: dict[str, str] | None = None) -> None:
@@ -55,15 +55,16 @@ class Node:
     def name(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"
 
-    def start(self) -> None:
-        """Start it and wait until it answers."""
+    def start(self, password: str = "") -> None:
+        """Start it and wait until it answers; `password` if its settings ask for one."""
         host, port = self.address
-        words = [f"--bind {host}", f"--port {port}", f"--dir {self.folder}", "--logfile log"]
-        words += [f"--{name} {value or chr(34) * 2}" for name, value in self._settings.items()]
+        lines = [f"bind {host}", f"port {port}", f"dir {self.folder}", "logfile log"]
+        lines += [f'{name} "{value}"' for name, value in self._settings.items()]
         file = self.folder / "redis.conf"
-        file.write_text("".join(word.removeprefix("--") + "\n" for word in words))
+        file.write_text("".join(line + "\n" for line in lines))
         self.process = subprocess.Popen(["redis-server", str(file)])
-        wait_for(lambda: self.ask("PING") == "PONG", f"{self.name} to answer")
+        greeting = ["AUTH", password] if password else ["PING"]
+        wait_for(lambda: self.ask(*greeting) in ("PONG", "OK"), f"{self.name} to answer")
 
     def kill(self) -> None:
         """Kill it, as a machine that loses power."""

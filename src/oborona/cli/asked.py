@@ -16,7 +16,7 @@ from oborona.counters.stored import open_reader
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.service import site_name
-from oborona.milter.worker import COUNTERS
+from oborona.milter.stores import COUNTERS
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader

@@ -21,7 +21,7 @@ from oborona.counters.picture import picture
 from oborona.counters.stored import StoredCounters, open_reader
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.milter.worker import COUNTERS
+from oborona.milter.stores import COUNTERS
 from oborona.policy.known import asked as pieces_asked
 from oborona.types import Envelope, Metric, Shingle, Window
 

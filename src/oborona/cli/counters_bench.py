@@ -22,6 +22,7 @@ from oborona.counters.bench import run as runs
 from oborona.counters.bench.report import Report
 from oborona.counters.bench.subject import LmdbSubject, Subject
 from oborona.counters.durability import Durability
+from oborona.counters.lmdb_store import MAP_BYTES
 from oborona.counters.writer import DOORKEEPER_BYTES
 from oborona.errors import StoreFull
 
@@ -132,7 +133,10 @@ def bench(
                     f"{folder} has not the {keys * BYTES_A_KEY >> 20} MiB that {keys} keys may take"
                 )
             subject = LmdbSubject(
-                directory=f"{folder}/counters", durability=durability, doorkeeper_bytes=doorkeeper << 20
+                directory=f"{folder}/counters",
+                durability=durability,
+                doorkeeper_bytes=doorkeeper << 20,
+                map_bytes=MAP_BYTES + 2 * keys * BYTES_A_KEY,
             )
         load = runs.Load(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
         with _progress() as progress:

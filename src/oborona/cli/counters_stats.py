@@ -14,7 +14,7 @@ from oborona.cli.output import echo
 from oborona.cli.shingle import type_name
 from oborona.cli.terminal import Terminal
 from oborona.counters.stats import Stats, look
-from oborona.milter.worker import COUNTERS
+from oborona.milter.stores import COUNTERS
 
 
 @click.command()
@@ -63,7 +63,7 @@ def _about(found: Stats) -> list[tuple[str, str]]:
         ("pages", f"{pages.leaf:,} leaf, {pages.branch:,} branch, {pages.overflow:,} overflow of {pages.bytes} bytes; depth {pages.depth}"),
         ("newest bucket", f"{datetime.fromtimestamp(newest, UTC):%Y-%m-%d %H:%M} UTC" if newest is not None else "none"),
         ("doorkeeper", f"room for {found.doorkeeper_slots:,} seen once" if found.doorkeeper_slots else "off"),
-        ("waiting", f"{size(found.waiting_bytes)} in {len(found.spools)} spools, the oldest {found.lag_s:.1f} s old"),
+        ("waiting", f"{size(found.waiting_bytes)} in {len(found.spools)} {'spool' if len(found.spools) == 1 else 'spools'}, the oldest {found.lag_s:.1f} s old"),
     ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from oborona.counters.verify import verify as verified
 from oborona.counters.writer import LOCK
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.milter.worker import COUNTERS
+from oborona.milter.stores import COUNTERS
 from oborona.types import Metric, Prefix, Shingle, Window
 
 

@@ -17,7 +17,7 @@ from oborona.counters.heavy import NOTE_ROOM
 from oborona.counters.stored import open_reader
 from oborona.counters.top import TOP_LIMIT
 from oborona.message.shingles import Type
-from oborona.milter.worker import COUNTERS
+from oborona.milter.stores import COUNTERS
 from oborona.policy.ports import Totals
 from oborona.types import Metric, Prefix, Shingle, Window
 
@@ -55,7 +55,7 @@ def top(asked: Asked, kind: Type, metric: str, window: str, out: bool, limit: in
         echo(msgspec.json.encode(told))
         return
     if not ranks:
-        echo(f"nothing of type {type_name(kind)} counted {metric} in the last {window}")
+        echo(f"no {type_name(kind)} counted {metric} in window {window}")
         return
     table = Table("shingle", show_edge=False)
     for one in Window:

@@ -20,16 +20,19 @@ from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.counters_stats import size
 from oborona.cli.terminal import Terminal
 from oborona.config import Address, UnixAddress
-from oborona.counters.stored import open_reader
+from oborona.counters.stats import Stats, look
 from oborona.errors import OboronaError, StoreError
 from oborona.lock import holder
 from oborona.milter.sockets import closed_folder
-from oborona.milter.worker import COUNTERS, JOURNAL
+from oborona.milter.stores import COUNTERS
+from oborona.milter.worker import JOURNAL
 from oborona.recheck.reading import Reader
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
+LAG_S: Final = 10.0  # a writer at work is a second behind
 WAIT_S: Final = 3.0  # for an answer of the daemon, Postfix's tools or DNS
 OPTNEG: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # what a mail server says first
 
@@ -104,7 +107,13 @@ def _counters(asked: Asked) -> Iterator[Report]:
     if not folder.is_dir():
         yield Report("counters", State.LOOK, f"{folder} is not there yet")
         return
-    yield _try("counters", lambda: _open(folder))
+    try:
+        found = look(folder, time.time())
+    except StoreError as error:
+        yield Report("counters", State.WRONG, str(error))
+    else:
+        yield Report("counters", State.FINE, f"{folder} can be read: {found.records:,} records")
+        yield _backlog(found)
     for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
         held = holder(asked.state / name)
         if held is not None:
@@ -121,9 +130,13 @@ async def _journal(path: Path) -> str:
         return f"{path} can be read: {await journal.count()} verdicts"
 
 
-def _open(folder: Path) -> str:
-    open_reader(folder).close()
-    return f"{folder} can be read"
+def _backlog(found: Stats) -> Report:
+    waits = f"{size(found.waiting_bytes)} in spools, the oldest {found.lag_s:.1f} s old"
+    if found.lag_s <= LAG_S:
+        return Report("backlog", State.FINE, waits)
+    if found.writer is None:
+        return Report("backlog", State.LOOK, f"{waits}: nobody writes the counters, start the daemon")
+    return Report("backlog", State.WRONG, f"{waits}: {found.writer} does not keep up; its log says why")
 
 
 def _door(asked: Asked) -> Iterator[Report]:

@@ -6,13 +6,14 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
-from oborona.config.settings import SECTIONS, Counters, Journal, Log, Milter, Paths, Settings, Site
+from oborona.config.settings import SECTIONS, Cluster, Counters, Journal, Log, Milter, Paths, Settings, Site
 
 __all__ = [
     "COMMAND_LINE",
     "DEFAULT",
     "SECTIONS",
     "Address",
+    "Cluster",
     "Counters",
     "InetAddress",
     "Journal",

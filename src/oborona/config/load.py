@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.settings import SECTIONS, Counters, Journal, Log, Milter, Paths, Settings, Site
+from oborona.config.settings import SECTIONS, Cluster, Counters, Journal, Log, Milter, Paths, Settings, Site
 from oborona.errors import ConfigError
 from oborona.toml import Document, convert, did_you_mean, hints, read, show, table
 
@@ -58,6 +58,7 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         paths=Paths(**values["paths"]),
         milter=Milter(**values["milter"]),
         counters=Counters(**values["counters"]),
+        cluster=Cluster(**values["cluster"]),
         journal=Journal(**values["journal"]),
         log=Log(**values["log"]),
     )

@@ -17,6 +17,11 @@ from oborona.errors import ConfigError
 MIB: Final = 1024 * 1024
 
 
+def _nodes(value: str) -> None:
+    for one in value.split():
+        _listens(f"inet:{one}")
+
+
 def _listens(value: str) -> None:
     try:
         parse_address(value)
@@ -166,6 +171,12 @@ class Milter(msgspec.Struct, frozen=True, kw_only=True):
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
     """Windowed counts of the pieces of messages."""
 
+    store: Annotated[
+        Literal["lmdb", "cluster"],
+        Meta(
+            description="Where they are kept: on this machine, or in a cluster of Redis, Valkey or Kvrocks that several share."
+        ),
+    ] = "lmdb"
     flush_s: Annotated[
         float, Meta(ge=0.01, le=10, description="Workers hand over what they counted this often.")
     ] = 0.1
@@ -189,6 +200,48 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=1_048_576, description="First size of the store's map, in MiB; it grows by itself."),
     ] = 64
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster of counters, if they are kept in one."""
+
+    nodes: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Some of its nodes, with spaces between; they name the others.",
+            extra={"allowed": 'HOST:PORT, several with spaces between, or ""', "check": _nodes},
+        ),
+    ] = ""
+    user: Annotated[
+        str, Meta(max_length=256, description="Whom to log in as. Empty: the default user of the nodes.")
+    ] = ""
+    password_file: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            description="File that holds the password and nothing else. Empty: none is asked for.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    certificates: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            description="File of the certificates that vouch for the nodes, for TLS. Empty: no TLS.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    deadline_s: Annotated[
+        float,
+        Meta(ge=0.001, le=10, description="A scan waits so long for counts, then goes on with those it has."),
+    ] = 0.05
+    stale_s: Annotated[
+        float,
+        Meta(ge=0, le=60, description="A worker asks for the same counts again after this long."),
+    ] = 0.2
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,6 +278,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     paths: Paths = Paths()
     milter: Milter = Milter()
     counters: Counters = Counters()
+    cluster: Cluster = Cluster()
     journal: Journal = Journal()
     log: Log = Log()
 
@@ -234,6 +288,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "paths": Paths,
     "milter": Milter,
     "counters": Counters,
+    "cluster": Cluster,
     "journal": Journal,
     "log": Log,
 }

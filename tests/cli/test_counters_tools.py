@@ -1,0 +1,268 @@
+"""The tools around the counter store: on a store that nobody has open, and beside a writer that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from oborona.cli import main
+from oborona.cli.owner import as_owner_of
+from oborona.cli.shingle import name_of, shingle_of
+from oborona.counters.lmdb_store import DATA
+from oborona.counters.store import LmdbCounters
+from oborona.counters.stored import open_reader
+from oborona.counters.writer import CounterWriter
+from oborona.errors import StoreError
+from oborona.lock import hold, holder
+from oborona.message.shingles import Type
+from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+
+PATIENCE_S = 60.0  # against hangs
+SENDERS = [Shingle(Type.FROM, 0xABC << 52 | number) for number in range(5)]
+OBORONA = Path(sys.executable).parent / "oborona"
+
+
+def run(state: Path, *words: object, data: str | None = None) -> Result:
+    """Run `oborona counters`."""
+    told = ["--state", str(state), "counters", *map(str, words)]
+    return CliRunner().invoke(main, told, input=data, catch_exceptions=False)
+
+
+def add(worker: LmdbCounters, number: int, amounts: Amounts, prefix: Prefix = Prefix.IN) -> None:
+    worker.add(Pieces(shingles=(SENDERS[number],), pairs=()), amounts, time.time(), prefix)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state folder whose counters are 10, 20, ... of five senders, the first of them spam, and 7 of one that is ours."""
+    folder = tmp_path / "state"
+    writer = CounterWriter(folder / "counters")
+    worker = LmdbCounters(folder / "counters", "worker-0", environment=writer.environment)
+    for number in range(5):
+        add(worker, number, Amounts(seen=10 * (number + 1), spam=int(number == 0)))
+    add(worker, 2, Amounts(seen=7), Prefix.OUT)
+    worker.close()
+    writer.step(time.time())
+    writer.keep_top()
+    writer.close()
+    return folder
+
+
+@pytest.fixture
+def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A writer as a daemon has it."""
+    process = subprocess.Popen([OBORONA, "--state", state, "writer"], stderr=subprocess.DEVNULL)
+    until(lambda: holder(state / "counters/writer.lock") is not None)
+    yield process
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE_S)
+
+
+def until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def seen(state: Path, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
+    async def read() -> int:
+        with open_reader(state / "counters") as store:
+            [totals] = await store.read([shingle], time.time(), prefix)
+            return totals[Window.FORTNIGHT][Metric.SEEN]
+
+    return asyncio.run(read())
+
+
+def test_top_prints_the_heaviest_first(state: Path) -> None:
+    told = run(state, "top", "from", "--limit", 3)
+    assert told.exit_code == 0, told.stderr
+    rows = [line.split() for line in told.stdout.splitlines() if "from:" in line]
+    assert [(row[0], row[-1]) for row in rows] == [
+        (name_of(SENDERS[4]), "50"),
+        (name_of(SENDERS[3]), "40"),
+        (name_of(SENDERS[2]), "30"),
+    ]
+
+
+def test_top_as_json_takes_type_metric_window_and_service(state: Path) -> None:
+    told = json.loads(
+        run(state, "top", int(Type.FROM), "--metric", "spam", "--window", "fortnight", "--json").stdout
+    )
+    assert told == {
+        "type": "from",
+        "prefix": "in",
+        "metric": "spam",
+        "window": "fortnight",
+        "top": [{"shingle": name_of(SENDERS[0]), "count": 1}],
+    }
+    ours = json.loads(run(state, "top", "from", "--out", "--json").stdout)
+    assert ours["top"] == [{"shingle": name_of(SENDERS[2]), "count": 7}]
+    assert shingle_of(ours["top"][0]["shingle"]) == SENDERS[2]
+
+
+def test_top_of_nothing_says_so_and_of_no_type_is_wrong_usage(state: Path) -> None:
+    assert "no subject counted seen in window day" in run(state, "top", "subject").stdout
+    wrong = run(state, "top", "sbject")
+    assert wrong.exit_code == 2
+    assert "there are" in wrong.stderr
+
+
+def test_stats_tells_what_is_there(state: Path) -> None:
+    told = run(state, "stats", "--types")
+    assert told.exit_code == 0, told.stderr
+    lines = [line.split() for line in told.stdout.splitlines()]
+    assert ["records", "6"] in lines
+    assert ["written", "by", "nobody", "now"] in lines
+    shares = [line.split("│") for line in told.stdout.splitlines() if " from " in line]
+    assert [[cell.strip() for cell in row[:3]] for row in shares] == [
+        ["in", "from", "5"],
+        ["out", "from", "1"],
+    ]
+    found = json.loads(run(state, "stats", "--types", "--json").stdout)
+    assert (found["records"], found["writer"], found["lag_s"]) == (6, None, 0)
+    assert [(one["prefix"], one["type"], one["records"]) for one in found["types"]] == [
+        ("in", Type.FROM, 5),
+        ("out", Type.FROM, 1),
+    ]
+
+
+def test_stats_tells_what_waits_when_nobody_writes(state: Path) -> None:
+    worker = LmdbCounters(state / "counters", "worker-7")
+    add(worker, 0, Amounts(seen=1))
+    worker.close()
+    found = json.loads(run(state, "stats", "--json").stdout)
+    [spool] = found["spools"]
+    assert spool["worker"] == "worker-7"
+    assert found["waiting_bytes"] == spool["bytes"] > 0
+    assert 0 <= found["lag_s"] < PATIENCE_S
+    assert "worker-7" in run(state, "stats").stdout
+
+
+def test_doctor_tells_how_far_the_writer_is_behind(state: Path) -> None:
+    def told() -> str:
+        words = ["--state", str(state), "doctor"]
+        result = CliRunner().invoke(main, words, catch_exceptions=False, env={"COLUMNS": "200"})
+        return next(line for line in result.stdout.splitlines() if "backlog" in line)
+
+    assert "fine" in told()
+    worker = LmdbCounters(state / "counters", "worker-7")
+    worker.add(Pieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=1), time.time())
+    worker.flush(time.time() - 3600)
+    worker.close()
+    assert "look" in told()
+    assert "36" in told()
+    assert "start the daemon" in told()
+    with hold(state / "counters/writer.lock", "a writer"):
+        assert "wrong" in told()
+        assert "does not keep up" in told()
+
+
+def test_verify_ends_with_1_when_something_is_wrong(state: Path) -> None:
+    told = run(state, "verify")
+    assert (told.exit_code, "6 records" in told.stdout, "no problems" in told.stdout) == (0, True, True)
+    writer = CounterWriter(state / "counters")
+    with writer.environment.begin(write=True) as txn:
+        txn.put(b"\1x", b"no cell")
+        txn.put(b"\0unknown", b"")
+    writer.close()
+    told = run(state, "verify")
+    assert told.exit_code == 1
+    assert b"\1x".hex() in told.stdout
+    assert "2 problems" in told.stdout
+
+
+def test_compact_tells_before_and_after(state: Path) -> None:
+    before = (state / "counters" / DATA).stat()
+    told = run(state, "compact")
+    assert told.exit_code == 0, told.stderr
+    assert "before" in told.stdout
+    assert not os.path.samestat(before, (state / "counters" / DATA).stat())
+    assert seen(state, SENDERS[4]) == 50
+
+
+def test_forget_asks_first(state: Path) -> None:
+    told = run(state, "forget", name_of(SENDERS[1]), data="n\n")
+    assert told.exit_code == 1
+    assert "seen 20" in told.stdout
+    assert list((state / "counters").glob("spool/*")) == []
+    told = run(state, "forget", name_of(SENDERS[1]), data="y\n")
+    assert told.exit_code == 0
+    assert "when the writer runs again" in told.stdout
+    assert seen(state, SENDERS[1]) == 20
+    writer = CounterWriter(state / "counters")
+    writer.step(time.time())
+    writer.close()
+    assert [seen(state, sender) for sender in SENDERS] == [10, 0, 30, 40, 50]
+
+
+def test_forget_of_no_shingle_is_wrong_usage(state: Path) -> None:
+    assert run(state, "forget", "from:12", "--yes").exit_code == 2
+    assert run(state, "forget", "form:00ff00ff00ff00ff", "--yes").exit_code == 2
+
+
+def test_beside_a_running_writer(state: Path, running: subprocess.Popen[bytes]) -> None:
+    ours = str(holder(state / "counters/writer.lock"))
+    busy = run(state, "compact")
+    assert busy.exit_code == os.EX_CONFIG
+    assert ours in busy.stderr
+    assert "stop it first" in busy.stderr
+    assert json.loads(run(state, "stats", "--json").stdout)["writer"] == ours
+    assert run(state, "verify").exit_code == 0
+    assert run(state, "top", "from").exit_code == 0
+    told = run(state, "forget", name_of(SENDERS[2]), "--out", "--yes")
+    assert ours in told.stdout
+    until(lambda: seen(state, SENDERS[2], Prefix.OUT) == 0)
+    assert seen(state, SENDERS[2]) == 30
+    worker = LmdbCounters(state / "counters", "worker-0")
+    add(worker, 0, Amounts(seen=90))
+    worker.close()
+    until(lambda: seen(state, SENDERS[0]) == 100)
+
+
+def test_a_writer_that_ends_leaves_its_heaviest(state: Path, running: subprocess.Popen[bytes]) -> None:
+    worker = LmdbCounters(state / "counters", "worker-0")
+    add(worker, 0, Amounts(seen=90))
+    worker.close()
+    until(lambda: seen(state, SENDERS[0]) == 100)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(PATIENCE_S) == 0
+    top = json.loads(run(state, "top", "from", "--json").stdout)["top"]
+    assert top[0] == {"shingle": name_of(SENDERS[0]), "count": 100}
+    assert run(state, "compact").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("top", "from"), ("stats",), ("verify",), ("compact",), ("forget", "1:00ff00ff00ff00ff", "--yes")],
+)
+def test_without_a_store_each_says_so_and_makes_none(tmp_path: Path, words: tuple[str, ...]) -> None:
+    told = run(tmp_path, *words)
+    assert told.exit_code == os.EX_IOERR
+    assert "no counter store" in told.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another")
+def test_what_root_makes_belongs_to_the_daemon() -> None:
+    with tempfile.TemporaryDirectory() as name:  # others can't get through the folders of pytest
+        folder = Path(name)
+        os.chown(folder, 65_534, 65_534)
+        with as_owner_of(folder):
+            (folder / "made").touch()
+        made = (folder / "made").stat()
+        assert (made.st_uid, made.st_gid) == (65_534, 65_534)
+        with pytest.raises(StoreError), as_owner_of(folder):
+            raise StoreError
+    assert (os.geteuid(), os.getegid()) == (0, os.getgid())

@@ -1,0 +1,170 @@
+"""The function in Redis does with records what `record.py` does: the same bytes, whatever comes together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import hiredis
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oborona.counters import record
+from oborona.counters.batch import KEYS, Batch, Segment
+from oborona.counters.cluster import function, steps
+from oborona.counters.cluster.layout import APPLIED_KEYS, SLOT_OF_TAG, field_of, page_of, tag_of
+from oborona.counters.cluster.shards import Shards
+from oborona.counters.cluster.wire import Access
+from oborona.counters.summed import summed
+from oborona.types import Prefix, Shingle
+
+NOON = 20_000 * 144 + 72  # a bucket
+OUTBOX = b"an id..."
+KEY = record.key_of(Shingle(8, 0x1122334455667788), Prefix.IN)
+PAIR = record.key_of(Shingle(30, 0x11200000000000AB), Prefix.IN)
+TAG = tag_of(KEY)
+
+counts = st.lists(
+    st.one_of(st.integers(0, 200), st.sampled_from([0, 1, 127, 128, 2**14, 2**42, 2**63 - 1])),
+    min_size=6,
+    max_size=6,
+)
+buckets = st.one_of(st.integers(NOON - 3, NOON), st.integers(NOON - 20 * 144, NOON + 200))
+
+
+@pytest.fixture
+def shards(access: Access) -> Iterator[Shards]:
+    made = Shards(access)
+    for node in made.nodes():
+        function.load(made, node)
+    yield made
+    made.close()
+
+
+def batch(adds: list[tuple[bytes, int, bytes]], forgotten: list[bytes] | None = None) -> Batch:
+    segments = [
+        Segment(
+            bucket=bucket,
+            keys=np.frombuffer(key * (len(cells) // 8), KEYS),
+            cells=np.frombuffer(cells, "<u8"),
+        )
+        for key, bucket, cells in adds
+        if cells
+    ]
+    return Batch(sequence=1, time=0.0, forgotten=forgotten or [], segments=segments, pairs=[], end=0)
+
+
+class Sent:
+    """Sends step after step of one outbox, and reads records back."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+        self.before = self.step = 0
+
+    def send(self, one: Batch, reference: int, *, believed: bool = True) -> object:
+        made = steps.make([one], reference, [0] * 256, OUTBOX, believed=believed)
+        self.before, self.step = self.step, self.step + 1
+        [share] = made.shares
+        return self.again(share)
+
+    def again(self, share: steps.Share) -> object:
+        words = share.arguments(function.ADD, self.step, self.before)
+        [answer] = self.shards.ask([(SLOT_OF_TAG[share.tag], words)])
+        assert not isinstance(answer, Exception), answer
+        return answer
+
+    def stored(self, key: bytes) -> bytes:
+        slot = SLOT_OF_TAG[tag_of(key)]
+        [answer] = self.shards.ask([(slot, (b"HGET", page_of(key), field_of(key)))])
+        assert answer is None or isinstance(answer, bytes)
+        return answer or b""
+
+    def empty(self) -> None:
+        for key in (page_of(KEY), APPLIED_KEYS[TAG]):
+            self.shards.ask([(SLOT_OF_TAG[TAG], (b"DEL", key))])
+        self.before = self.step = 0
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(adds=st.lists(st.tuples(buckets, counts, st.booleans()), min_size=1, max_size=40))
+def test_records_are_merged_as_here(shards: Shards, adds: list[tuple[int, list[int], bool]]) -> None:
+    sent = Sent(shards)
+    sent.empty()
+    expected = b""
+    for bucket, amounts, believed in adds:
+        cells = record.cells(amounts, bucket)
+        if not cells:
+            continue
+        one = batch([(KEY, bucket, cells)])
+        assert sent.send(one, NOON, believed=believed) == sent.step
+        [delta] = summed([one], NOON).deltas()
+        expected = record.merge(expected, delta, NOON if believed else None)
+        assert sent.stored(KEY) == expected
+
+
+def test_a_step_that_comes_again_changes_nothing(shards: Shards) -> None:
+    sent = Sent(shards)
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    [share] = steps.make([batch([(KEY, NOON, one)])], NOON, [0] * 256, OUTBOX, believed=True).shares
+    sent.step = 1
+    assert sent.again(share) == 1
+    assert sent.again(share) == 1
+    assert sent.stored(KEY) == one
+
+
+def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(shards: Shards) -> None:
+    sent = Sent(shards)
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    sent.send(batch([(KEY, NOON, one)]), NOON)
+    sent.step = 7
+    assert sent.send(batch([(KEY, NOON, one)]), NOON) == 1
+    assert sent.stored(KEY) == one
+
+
+def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(shards: Shards) -> None:
+    sent = Sent(shards)
+    neighbour = KEY[:-1] + bytes((KEY[-1] ^ 1,))
+    assert page_of(neighbour) == page_of(KEY)
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    folded = record.tidy(one, NOON + 144 * 14)
+    assert folded
+    sent.send(batch([(KEY, NOON, one)]), NOON)
+    for days, believed, left in ((0, True, one), (16, False, one), (14, True, folded), (16, True, b"")):
+        now = NOON + 144 * days
+        later = record.cells([1, 0, 0, 0, 0, 0], now)
+        sent.send(batch([(neighbour, now, later)]), now, believed=believed)
+        assert sent.stored(KEY) == left
+
+
+def test_a_page_is_forgotten_by_redis_when_nobody_touches_it(shards: Shards) -> None:
+    sent = Sent(shards)
+    sent.send(batch([(KEY, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON))]), NOON)
+    [left_s] = shards.ask([(SLOT_OF_TAG[TAG], (b"TTL", page_of(KEY)))])
+    assert isinstance(left_s, int)
+    assert 16 * 86_400 < left_s <= 17 * 86_400
+
+
+def test_what_an_outbox_left_behind_goes_when_it_was_silent_for_a_month(shards: Shards) -> None:
+    sent = Sent(shards)
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    sent.send(batch([(KEY, NOON, one)]), NOON)
+    other = Sent(shards)
+    for days, left in ((29, True), (31, False)):
+        now = NOON + 144 * days
+        made = steps.make([batch([(KEY, now, one)])], now, [0] * 256, b"other id", believed=True)
+        other.before, other.step = other.step, other.step + 1
+        other.again(made.shares[0])
+        slot = SLOT_OF_TAG[TAG]
+        applied, touched = shards.ask(
+            [
+                (slot, (b"HEXISTS", APPLIED_KEYS[TAG], OUTBOX)),
+                (slot, (b"HEXISTS", page_of(KEY), b"a" + OUTBOX)),
+            ]
+        )
+        assert (applied, touched) == (left, left)
+
+
+def test_an_error_of_the_function_is_an_answer(shards: Shards) -> None:
+    [answer] = shards.ask([(SLOT_OF_TAG[TAG], (b"FCALL", function.ADD, 1, APPLIED_KEYS[TAG], b"", b""))])
+    assert isinstance(answer, hiredis.ReplyError)

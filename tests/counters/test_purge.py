@@ -1,0 +1,92 @@
+"""What one step of the purge frees, and how far it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import lmdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.counters import record
+from oborona.counters.lmdb_store import FIRST_RECORD
+from oborona.counters.purge import DEAD_CELLS, TIDIED, Purged, purge_from
+from oborona.counters.record import FOREIGN_BUCKETS, cells
+from oborona.counters.window import bucket_of
+from oborona.types import Amounts
+
+from .conftest import NOON
+
+NOW = bucket_of(NOON)
+ONE = Amounts(seen=1)
+
+
+def key(number: int) -> bytes:
+    return b"\1\1" + number.to_bytes(8, "big")
+
+
+def stored(*ages: int) -> bytes:
+    return b"".join(cells(ONE, NOW - age) for age in ages)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[lmdb.Environment]:
+    with lmdb.open(str(tmp_path), map_size=16 << 20, sync=False) as opened:
+        yield opened
+
+
+def purged(environment: lmdb.Environment, place: bytes, limit: int) -> Purged:
+    with environment.begin() as txn:
+        return purge_from(txn, place, NOW, limit)
+
+
+def fill(environment: lmdb.Environment, records: list[bytes]) -> None:
+    with environment.begin(write=True) as txn:
+        for number, one in enumerate(records):
+            txn.put(key(number), one)
+
+
+def test_a_step_ends_when_it_has_enough_to_tidy(environment: lmdb.Environment) -> None:
+    worth = stored(*range(4_000, 4_000 + DEAD_CELLS), 1)
+    fill(environment, [stored(5_000), worth, stored(1)] * (2 * TIDIED))
+    first = purged(environment, FIRST_RECORD, 500)
+    assert [one for one, new in first.changes if new] == [key(3 * number + 1) for number in range(TIDIED)]
+    assert [one for one, new in first.changes if not new] == [key(3 * number) for number in range(TIDIED + 1)]
+    assert (first.scanned, first.round_done) == (3 * TIDIED + 1, False)
+    second = purged(environment, first.next, 500)
+    assert second.round_done
+    assert second.next == FIRST_RECORD
+    assert first.scanned + second.scanned == 6 * TIDIED
+    changed = [one for one, _new in first.changes + second.changes]
+    assert sorted(changed) == [key(number) for number in range(6 * TIDIED) if number % 3 != 2]
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.one_of(
+                st.integers(-200, 2_400),
+                st.integers(-FOREIGN_BUCKETS, FOREIGN_BUCKETS),
+            ),
+            min_size=1,
+            max_size=20,
+        ),
+        max_size=TIDIED,
+    )
+)
+def test_it_frees_what_tidying_would_leave_empty(
+    tmp_path_factory: pytest.TempPathFactory, ages: list[list[int]]
+) -> None:
+    records = [stored(*one) for one in ages]
+    with lmdb.open(str(tmp_path_factory.mktemp("store")), map_size=1 << 20, sync=False) as environment:
+        fill(environment, records)
+        changes = dict(purged(environment, FIRST_RECORD, 500).changes)
+    for number, one in enumerate(records):
+        tidied = record.tidy(one, NOW)
+        if not tidied:
+            assert changes.pop(key(number)) == b""
+        else:
+            assert changes.pop(key(number), tidied) == tidied
+    assert changes == {}
