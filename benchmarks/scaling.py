@@ -47,8 +47,11 @@ START: Final = 20_000 * DAY_S
 PAGE_BYTES: Final = 4096
 PAGE_HEADER: Final = 16
 NODE_BYTES: Final = 8 + 2  # LMDB's header of a node, and where it lies in the page
-# Of B-trees that grow at random places.  Source: Yao: On random 2-3 trees, Acta Informatica 9, 1978
-PAGE_FILL: Final = math.log(2)
+# How full pages are while keys come at random places.  Source: Yao: On random 2-3 trees, Acta Informatica 9, 1978
+GROWN: Final = math.log(2)
+# ... and once as many go as come: LMDB merges a page when a quarter of it is left. Measured: --run 20000 --days 60
+SETTLED: Final = 0.585
+SETTLED_DAYS: Final = 45
 ROUNDS: Final = 50  # of the equation for the table, which settles in ten
 POINTS: Final = 4000  # ranks at which sums over all ranks are taken
 
@@ -84,13 +87,14 @@ class Ranks:
         return float(np.dot(values, self.weights))
 
 
-def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0) -> Need:
+def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0, page_fill: float = SETTLED) -> Need:
     """Return what a store of `a_day` shingles holds at a day's end, and what goes through its spools.
 
     Args:
         a_day: shingles a day, as they are added.
         flushes_a_day: of all workers.
         table_bytes: of the doorkeeper; 0 = none.
+        page_fill: how full LMDB's pages are.
     """
     ranks, new = Ranks(a_day), a_day * NEW / SHINGLES
     lived = (
@@ -105,23 +109,27 @@ def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0) -> Nee
     records = ranks.sum(kept) + strays
     cells = (ranks.sum(kept * _cells(ranks.hits_a_day, lived, 2 if table_bytes else 1)) + strays) / records
     node = NODE_BYTES + KEY_BYTES + CELL_BYTES * cells
-    leaves = node / (PAGE_BYTES - PAGE_HEADER) / PAGE_FILL * PAGE_BYTES
-    branches = leaves * (NODE_BYTES + KEY_BYTES) / (PAGE_BYTES - PAGE_HEADER) / PAGE_FILL
+    leaves = node / (PAGE_BYTES - PAGE_HEADER) / page_fill * PAGE_BYTES
+    branches = leaves * (NODE_BYTES + KEY_BYTES) / (PAGE_BYTES - PAGE_HEADER) / page_fill
     distinct = new / flushes_a_day + ranks.sum(1 - np.exp(-ranks.hits_a_day / flushes_a_day))
     a_flush = HEADER_BYTES + SEGMENT.size + distinct * (KEY_BYTES + CELL_BYTES)
     return Need(records, leaves + branches, a_flush * flushes_a_day, lost)
 
 
 def _cells(hits_a_day: Floats, lived: float, least: int) -> Floats:
-    """Return the cells of a record: one a hit, `least` or more, up to 16; then what tidying leaves and half of 16 more."""
-    hits = hits_a_day * lived
-    at_least = np.maximum(-np.expm1(-hits), 1e-300) if least == 1 else 1 - np.exp(-hits) * (1 + hits)
-    fewer = 1.0 if least == 1 else -np.expm1(-hits)
-    untidied = np.where(hits > 1e-3, hits * fewer / np.maximum(at_least, 1e-300), least)
+    """Return the cells of a record: it begins with `least`, gets one a hit, and is tidied each 16.
+
+    A key that is rarely seen has a record for a short while: another hit within its life comes with q. Of one that is seen so often that
+    tidying leaves 16 or more, half of 16 more are there on average.
+    """
+    again = -np.expm1(-hits_a_day * lived)
     fine = FINE_BUCKETS * -np.expm1(-hits_a_day / BUCKETS_A_DAY)
     tidied = fine + (lived - FINE_BUCKETS / BUCKETS_A_DAY) * -np.expm1(-hits_a_day)
     slack = TIDY_BYTES // CELL_BYTES
-    return np.where(hits <= slack, untidied, np.minimum(untidied, tidied + slack / 2))
+    cells = np.arange(slack, dtype=float)[:, None]
+    weights = np.where(cells >= np.maximum(least, np.floor(tidied)), again**cells, 0.0)
+    few = (cells * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1e-300)
+    return np.where(tidied >= slack - 1, tidied + slack / 2, np.maximum(few, least))
 
 
 def _kept(ranks: Ranks, new: float, slots: float, lived: float) -> tuple[Floats, float]:
@@ -271,7 +279,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="oborona-scaling-") as folder:
             there, sightings = run(Path(folder), int(asked.run), int(mib * MIB), days=asked.days, exact=exact)
         exact = exact if exact is not None else sightings
-        said = need(asked.run, flushes_a_day=BUCKETS_A_DAY, table_bytes=mib * MIB)
+        page_fill = SETTLED if asked.days >= SETTLED_DAYS else GROWN
+        said = need(asked.run, flushes_a_day=BUCKETS_A_DAY, table_bytes=mib * MIB, page_fill=page_fill)
         console.print(f"{asked.run:,.0f} shingles a day, {asked.days} days, table of {mib:g} MiB")
         console.print(compare(said, there))
 

@@ -136,6 +136,7 @@ class ClusterWriter:
             StoreVersion: a newer Oborona counts in the cluster.
             StoreError: the spools or the outbox cannot be used, or the outbox is not what the cluster knows.
         """
+        self._behind = False
         taken = self._take(now) if self._outbox.size < self._outbox_bytes else 0
         self._delivery.send()
         if not taken:  # else it goes with the next one

@@ -200,16 +200,18 @@ class ClusterCounters:
         stored = await self._stored(keys)
         last = bucket_of(now)
         rows = self._remembered.totals([self._record(key, stored) for key in keys], now)
-        buffer = self._outgoing.buffer
+        buffer, waiting = self._outgoing.buffer, self._waiting
         for place, key in enumerate(keys):
-            for bucket, packed in self._waiting.counts(key, stored.after(key)):
-                first = first_window(bucket, last)
-                if first is not None:
-                    rows[place] = added(rows[place], packed, first)
-            for bucket, count in self._own_pairs(key, stored).items():
-                first = first_window(bucket, last)
-                if first is not None:
-                    rows[place] = added(rows[place], count, first)
+            if key in waiting.counted:
+                for bucket, packed in waiting.counts(key, stored.after(key)):
+                    first = first_window(bucket, last)
+                    if first is not None:
+                        rows[place] = added(rows[place], packed, first)
+            if key in waiting.paired or key in buffer.pairs:
+                for bucket, count in self._own_pairs(key, stored).items():
+                    first = first_window(bucket, last)
+                    if first is not None:
+                        rows[place] = added(rows[place], count, first)
         add_to(rows, keys, [buffer], now)
         if stored.missing:
             raise StorePartial(
@@ -263,6 +265,8 @@ class ClusterCounters:
     def _waiting_pairs(self, keys: Sequence[bytes]) -> Iterator[bytes]:
         """Yield the P's of those of this worker's pairs that the cluster may not have decided yet."""
         pairs = self._outgoing.buffer.pairs
+        if not (pairs or self._waiting.paired):
+            return
         for key in keys:
             for (both, _day), _bucket in self._waiting.pairs(key, 0):
                 yield both
@@ -270,7 +274,9 @@ class ClusterCounters:
                 yield both
 
     def _record(self, key: bytes, stored: _Stored) -> bytes:
-        if key in self._outgoing.buffer.forgotten or self._waiting.hides(key, stored.after(key)):
+        if key in self._outgoing.buffer.forgotten or (
+            key in self._waiting.hidden and self._waiting.hidden[key] > stored.after(key)
+        ):
             return b""
         return stored.cells(key)
 

@@ -21,11 +21,11 @@ class Waiting:
     def __init__(self) -> None:
         self._flushes: deque[tuple[int, Buffer]] = deque()
         self._entries = 0
-        self._counts: dict[bytes, deque[tuple[int, int, int]]] = {}  # key → (flush, bucket, packed)
-        self._pairs: dict[
+        self.counted: dict[bytes, deque[tuple[int, int, int]]] = {}  # key → (flush, bucket, packed)
+        self.paired: dict[
             bytes, deque[tuple[int, tuple[bytes, int], int]]
         ] = {}  # U → (flush, (P, day), bucket)
-        self._hidden: dict[bytes, int] = {}  # key → the last flush that forgot it
+        self.hidden: dict[bytes, int] = {}  # key → the last flush that forgot it
 
     def __len__(self) -> int:
         return len(self._flushes)
@@ -34,12 +34,12 @@ class Waiting:
         """Keep a flush; what is too old to be kept beside it is not seen any more until it is in the cluster."""
         for key in buffer.forgotten:
             self.forget(key)
-            self._hidden[key] = sequence
+            self.hidden[key] = sequence
         for bucket, summed in buffer.counts.items():
             for key, packed in summed.items():
-                self._counts.setdefault(key, deque()).append((sequence, bucket, packed))
+                self.counted.setdefault(key, deque()).append((sequence, bucket, packed))
         for distinct, firsts in buffer.pairs.items():
-            have = self._pairs.setdefault(distinct, deque())
+            have = self.paired.setdefault(distinct, deque())
             have.extend((sequence, sight, bucket) for sight, bucket in firsts.items())
         self._flushes.append((sequence, buffer))
         self._entries += buffer.entries
@@ -53,22 +53,18 @@ class Waiting:
 
     def forget(self, key: bytes) -> None:
         """Take a key out of everything that waits."""
-        self._counts.pop(key, None)
-        self._pairs.pop(key, None)
-
-    def hides(self, key: bytes, after: int) -> bool:
-        """Whether a flush after this one forgot the key."""
-        return self._hidden.get(key, 0) > after
+        self.counted.pop(key, None)
+        self.paired.pop(key, None)
 
     def counts(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
         """Yield (bucket, packed sum) of what flushes after this one count under a key."""
-        for sequence, bucket, packed in self._counts.get(key, ()):
+        for sequence, bucket, packed in self.counted.get(key, ()):
             if sequence > after:
                 yield bucket, packed
 
     def pairs(self, distinct: bytes, after: int) -> Iterator[tuple[tuple[bytes, int], int]]:
         """Yield ((P, day), bucket of the first) of the pairs of a U in flushes after this one."""
-        for sequence, sight, bucket in self._pairs.get(distinct, ()):
+        for sequence, sight, bucket in self.paired.get(distinct, ()):
             if sequence > after:
                 yield sight, bucket
 
@@ -77,12 +73,12 @@ class Waiting:
         self._entries -= buffer.entries
         for summed in buffer.counts.values():
             for key in summed:
-                _cut(self._counts, key, sequence)
+                _cut(self.counted, key, sequence)
         for distinct in buffer.pairs:
-            _cut(self._pairs, distinct, sequence)
+            _cut(self.paired, distinct, sequence)
         for key in buffer.forgotten:
-            if self._hidden.get(key) == sequence:
-                del self._hidden[key]
+            if self.hidden.get(key) == sequence:
+                del self.hidden[key]
 
 
 def _cut(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import hiredis
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -101,6 +102,37 @@ def test_records_are_merged_as_here(shards: Shards, adds: list[tuple[int, list[i
         [delta] = summed([one], NOON).deltas()
         expected = record.merge(expected, delta, NOON if believed else None)
         assert sent.stored(KEY) == expected
+
+
+def test_a_pair_that_comes_in_two_flushes_of_a_step_is_decided_once(shards: Shards) -> None:
+    sent = Sent(shards)
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    flush = msgspec.structs.replace(batch([(PAIR, NOON, one)]), pairs=[(PAIR, KEY, NOON)])
+    [share] = steps.make([flush, flush], NOON, [0] * 256, OUTBOX, believed=True).shares
+    sent.step = 1
+    assert sent.again(share) == 1
+    assert sent.stored(KEY) == one
+    assert sent.stored(PAIR) == record.cells([2, 0, 0, 0, 0, 0], NOON)
+
+
+def test_a_pair_whose_halves_begin_differently_is_left_out_and_told() -> None:
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    other = record.key_of(Shingle(31, 0), Prefix.IN)
+    flush = msgspec.structs.replace(batch([(PAIR, NOON, one)]), pairs=[(PAIR, other, NOON)])
+    made = steps.make([flush], NOON, [0] * 256, OUTBOX, believed=True)
+    assert made.parted == 1
+    assert [share.tag for share in made.shares] == [TAG]
+
+
+def test_a_step_is_kept_as_it_is_made(shards: Shards) -> None:
+    one = record.cells([1, 0, 0, 0, 0, 0], NOON)
+    keys = [record.key_of(Shingle(8, tag << 56), Prefix.IN) for tag in range(256)]
+    made = steps.make(
+        [batch([(key, NOON, one) for key in keys], keys[:9])], NOON, [5] * 256, OUTBOX, believed=True
+    )
+    kept = steps.encode(made.shares)
+    assert list(steps.decode(kept)) == made.shares
+    assert list(steps.decode(kept, [7, 200])) == [made.shares[7], made.shares[200]]
 
 
 def test_a_step_that_comes_again_changes_nothing(shards: Shards) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scaling import Ranks, need, run
+from benchmarks.scaling import GROWN, Ranks, need, run
 from oborona.counters.window import BUCKETS_A_DAY
 
 A_DAY = 10_000
@@ -14,13 +14,13 @@ TABLE_BYTES = 1 << 16  # keeps a singleton for two and a half days
 
 
 def test_records_bytes_and_spools_are_as_computed(tmp_path: Path) -> None:
-    said = need(A_DAY, flushes_a_day=BUCKETS_A_DAY)
+    said = need(A_DAY, flushes_a_day=BUCKETS_A_DAY, page_fill=GROWN)
     there, sightings = run(tmp_path / "all", A_DAY, 0)
     assert there.records == pytest.approx(said.records, rel=0.03)
     assert there.bytes_a_record == pytest.approx(said.bytes_a_record, rel=0.1)
     assert there.spool_bytes_a_day == pytest.approx(said.spool_bytes_a_day, rel=0.1)
 
-    door = need(A_DAY, flushes_a_day=BUCKETS_A_DAY, table_bytes=TABLE_BYTES)
+    door = need(A_DAY, flushes_a_day=BUCKETS_A_DAY, table_bytes=TABLE_BYTES, page_fill=GROWN)
     kept, _ = run(tmp_path / "door", A_DAY, TABLE_BYTES, exact=sightings)
     assert kept.records == pytest.approx(door.records, rel=0.2)
     assert kept.records * kept.bytes_a_record == pytest.approx(door.records * door.bytes_a_record, rel=0.25)

@@ -418,7 +418,7 @@ def test_run_reports_a_failure_once_and_goes_on(
     monkeypatch.setattr(writer, "step", step)
     writer.run(Stop())
     stands = "counting stands still: no disk"
-    goes = f"counting goes on in {writer.directory}"
+    goes = "counting goes on"
     assert reports == [stands, goes, stands, goes]
 
 

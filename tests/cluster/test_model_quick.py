@@ -1,0 +1,247 @@
+"""Random life of a sender and its cluster against a dictionary that is obviously right.
+
+The invariant: whatever is added, flushed, sent, forgotten, cut off by a crash of worker or sender at any point, sent
+without an answer, or lost by a shard that falls back to what it was, in any order: a read gives what a memory store gives
+that got the same adds; minus, after a crash of a worker, what it had not flushed. After a shard has fallen back this holds
+once the sender has asked what it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from oborona.counters.cluster.delivery import Delivery
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.shards import Command, Shards
+from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.wire import Access, Reply
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
+from tests.peers.redis import Cluster, Node
+
+FIRST_BITS = [0, 0x7A5 << 52, 0xFFF << 52]
+SHINGLES = [Shingle(kind, first + number) for kind in (1, 75) for first in FIRST_BITS for number in (0, 7)]
+PAIRS = [
+    Pair(both=Shingle(30, first + 10 * sender + to), distinct=Shingle(31, first + sender))
+    for first in FIRST_BITS[1:]
+    for sender in (1, 2)
+    for to in (1, 2)
+]
+ASKED = [*SHINGLES, *dict.fromkeys(shingle for pair in PAIRS for shingle in pair)]
+START = 19_990 * 86_400 + 80_000.0
+BACK_S = 3_000.0
+
+amounts = st.one_of(
+    st.just(Amounts(seen=1)),
+    st.builds(Amounts, *[st.integers(0, 300)] * 6),
+    st.builds(Amounts, *[st.sampled_from([0, 1, 127, 128, 2**14, 2**32, 2**62, 2**63 - 1])] * 6),
+)
+somebody = st.builds(
+    Pieces,
+    shingles=st.lists(st.sampled_from(SHINGLES), unique=True, max_size=4).map(tuple),
+    pairs=st.lists(st.sampled_from(PAIRS), max_size=3).map(tuple),
+)
+
+
+class Deaf(Shards):
+    """Everything is sent and done, and no answer arrives."""
+
+    def ask(self, commands: Sequence[Command]) -> list[Reply]:
+        return [StoreError("the answer was lost") for _ in super().ask(commands)]
+
+
+class Life(RuleBasedStateMachine):
+    cluster: Cluster
+    access: Access
+
+    @initialize()
+    def open(self) -> None:
+        self.runner = asyncio.Runner()
+        self.directory = Path(tempfile.mkdtemp(dir="/tmp", prefix="oborona-cluster-"))
+        self.reports: list[str] = []
+        self.now = self.latest = START
+        self.model = MemoryCounters()  # all adds that count
+        self.flushed = MemoryCounters()  # of these, what a crash of the worker leaves
+        for node in self.cluster.nodes:
+            node.ask("FLUSHALL")
+        self.kept: dict[Node, dict[str, str]] = {}
+        self.writer = self.new_writer()
+        self.worker = self.new_worker()
+
+    def new_writer(self) -> ClusterWriter:
+        return ClusterWriter(
+            self.directory, self.access, sync=False, retain_s=3_600.0, report=self.reports.append
+        )
+
+    def new_worker(self) -> ClusterCounters:
+        return ClusterCounters(
+            self.directory,
+            "worker",
+            self.access,
+            environment=self.writer.environment,
+            deadline_s=30.0,
+            durability="none",
+            file_bytes=2_000,
+        )
+
+    @rule(
+        pieces=somebody,
+        amounts=amounts,
+        prefix=st.sampled_from(Prefix),
+        late=st.sampled_from([0, 0, 0, 700, 90_000]),
+    )
+    def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
+        for counters in (self.model, self.worker):
+            counters.add(pieces, amounts, self.now - late, prefix)
+
+    @rule(pieces=somebody, times=st.integers(10, 30), apart=st.sampled_from([0.0, 601.0, 20_000.0]))
+    def add_often(self, pieces: Pieces, times: int, apart: float) -> None:
+        for _ in range(times):
+            self.move(apart)
+            for counters in (self.model, self.worker):
+                counters.add(pieces, Amounts(seen=1), self.now)
+            if apart:
+                self.flush()
+                self.step()
+
+    @rule(shingle=st.sampled_from(SHINGLES), prefix=st.sampled_from(Prefix))
+    def forget(self, shingle: Shingle, prefix: Prefix) -> None:
+        for counters in (self.model, self.worker):
+            counters.forget(shingle, self.now, prefix)
+        self.flush()
+
+    @rule(seconds=st.sampled_from([1.0, 600.0, 3_600.0, 43_000.0, 86_400.0, 5 * 86_400.0, 40 * 86_400.0]))
+    def move(self, seconds: float) -> None:
+        self.now += seconds
+        self.latest = max(self.latest, self.now)
+
+    @rule(seconds=st.floats(0, BACK_S))
+    def set_back(self, seconds: float) -> None:
+        self.now = max(self.now - seconds, self.latest - BACK_S)
+
+    @rule()
+    def flush(self) -> None:
+        self.worker.flush(self.now)
+        self.flushed = copy.deepcopy(self.model)
+
+    @rule()
+    def step(self) -> None:
+        self.writer.step(self.now)
+
+    @rule()
+    def check(self) -> None:
+        self.writer.check()
+
+    @rule(torn=st.booleans())
+    def kill_worker(self, torn: bool) -> None:
+        """What was flushed stays; what was being written as it died is half there."""
+        self.model = copy.deepcopy(self.flushed)
+        self.worker._nodes.close()
+        descriptor = self.worker._outgoing._spool._descriptor
+        if descriptor >= 0:
+            os.close(descriptor)
+        names = sorted(path for path in (self.directory / "spool").glob("*.spool")) if torn else []
+        if names:
+            with names[-1].open("ab") as spool:
+                spool.write(b"OBSP\1\0\1\0\xff\0\0\0what was cut")
+        self.worker = self.new_worker()
+        self.writer.step(self.now)  # the new one sees the old one's adds when they are applied
+
+    @rule(after=st.sampled_from(["nothing", "taking", "sending"]))
+    def kill_writer(self, after: str) -> None:
+        """Files and locks are let go as the kernel would; nothing is written."""
+        if after != "nothing":
+            self.writer._take(self.now)
+        if after == "sending":
+            Delivery(self.writer._outbox, self.writer._shards, 0.0, self.reports.append).send()
+        self.writer.close()
+        self.writer = self.new_writer()
+        self.worker._reader._environment = self.writer.environment
+
+    @rule()
+    def lose_answers(self) -> None:
+        self.writer._take(self.now)
+        deaf = Deaf(self.access)
+        Delivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
+        deaf.close()
+
+    @rule(which=st.integers(0, 2))
+    def remember_shard(self, which: int) -> None:
+        """What a replica has that will get nothing more."""
+        node = self.cluster.nodes[which]
+        names = node.ask("KEYS", "*")
+        assert isinstance(names, list)
+        self.kept[node] = {name: str(node.ask("DUMP", name)) for name in names}
+
+    @rule(which=st.integers(0, 2))
+    def shard_falls_back(self, which: int) -> None:
+        """That replica becomes primary."""
+        node = self.cluster.nodes[which]
+        if node not in self.kept:
+            return
+        node.ask("FLUSHALL")
+        for name, value in self.kept[node].items():
+            node.ask("RESTORE", name, 0, value)
+        open("/tmp/w/cl/falls","a").write("x")
+        n=len(self.reports)
+        self.worker._recent.clear()  # it is longer ago than any answer serves
+        self.writer.check()
+        self.writer.step(self.now)
+        if len(self.reports)>n: open("/tmp/w/cl/falls","a").write("L")
+
+    @invariant()
+    def reads_are_right(self) -> None:
+        if not hasattr(self, "worker"):
+            return
+        for prefix in Prefix:
+            stored = self.runner.run(self.worker.read(ASKED, self.now, prefix))
+            assert stored == self.runner.run(self.model.read(ASKED, self.now, prefix))
+        for shingle in (SHINGLES[0], PAIRS[0].distinct):
+            line = self.runner.run(self.worker.timeline(shingle, self.now))
+            assert line == self.runner.run(self.model.timeline(shingle, self.now))
+
+    @rule()
+    def nothing_is_reported(self) -> None:
+        expected = ("cut short", "may now grow", "sent again")
+        assert [line for line in self.reports if not any(part in line for part in expected)] == []
+
+    def teardown(self) -> None:
+        if hasattr(self, "worker"):
+            self.flush()
+            self.step()
+            self.reads_are_right()
+            self.nothing_is_reported()
+
+            async def hang_up() -> None:
+                self.worker.close()
+
+            self.runner.run(hang_up())
+            self.writer.close()
+            self.runner.close()
+            shutil.rmtree(self.directory)
+
+
+@pytest.mark.slow
+def test_life(three_primaries: Cluster, access: Access) -> None:
+    Life.cluster, Life.access = three_primaries, access
+    run_state_machine_as_test(
+        Life,
+        settings=settings(
+            max_examples=150,
+            stateful_step_count=30,
+            deadline=None, phases=[__import__("hypothesis").Phase.generate],
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
+    )
