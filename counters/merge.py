@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Final
 
 import lmdb
@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters import doorkeeper, record
+from oborona.counters import doorkeeper, encode, record
 from oborona.counters.batch import KEYS, Batch, Segment
 from oborona.counters.doorkeeper import Changes, Slots
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, cells
@@ -88,27 +88,36 @@ def apply(
         changes[0].make(slots)
     pairs = pairs_of(batches, reference)
     total = summed(batches, reference, gains=_new_pairs(txn, pairs))
-    keys, values = total.key_bytes(), total.deltas()
+    keys = total.key_bytes()
     with txn.cursor() as cursor:
         stored = dict(cursor.getmulti(keys))
-    gone: set[int] = set()
+    is_stored = np.fromiter(map(stored.__contains__, keys), bool, len(keys))
+    values: list[bytes] = [b""] * len(keys)
+    new, again = np.flatnonzero(~is_stored), np.flatnonzero(is_stored)
     if slots is not None:
-        absent = np.fromiter((key not in stored for key in keys), bool, len(keys))
-        changes += _at_the_door(total, absent, pairs, slots, reference, values, gone)
-    horizon = reference if believed else None
-    merge = record.merge
-    for place, old in enumerate(map(stored.get, keys)):
-        if old is not None:
-            values[place] = merge(old, values[place], horizon)
-            if not values[place]:
-                txn.delete(keys[place])
-                gone.add(place)
-    items = zip(keys, values, strict=True)
+        new, seen_before, sightings, at_the_door = _at_the_door(total, new, pairs, slots, reference)
+        changes += at_the_door
+        _put(values, seen_before, _grown(total, seen_before, sightings, None))
+    _put(values, new, total.deltas(new))
+    _put(values, again, _grown(total, again, list(stored.values()), reference if believed else None))
+    for place in again.tolist():
+        if not values[place]:
+            txn.delete(keys[place])
     with txn.cursor() as cursor:
-        cursor.putmulti(
-            [item for place, item in enumerate(items) if place not in gone] if gone else list(items)
-        )
+        cursor.putmulti(list(compress(zip(keys, values, strict=True), values)))
     return total, doorkeeper.together(changes)
+
+
+def _grown(
+    total: Summed, places: npt.NDArray[np.intp], records: list[bytes], reference: int | None
+) -> list[bytes]:
+    starts = total.starts
+    return encode.grown(records, total.cells, starts[places], starts[places + 1], reference)
+
+
+def _put(values: list[bytes], places: npt.NDArray[np.intp], some: list[bytes]) -> None:
+    for place, value in zip(places.tolist(), some, strict=True):
+        values[place] = value
 
 
 def _forget(
@@ -127,32 +136,37 @@ def _forget(
 
 def _at_the_door(
     total: Summed,
-    absent: npt.NDArray[np.bool_],
+    absent: npt.NDArray[np.intp],
     pairs: list[tuple[bytes, bytes, int]],
     slots: Slots,
     reference: int,
-    values: list[bytes],
-    gone: set[int],
-) -> list[Changes]:
-    """Let the doorkeeper keep what is seen once, and put its sightings before what is seen again."""
-    at = np.flatnonzero(absent)
-    heads, hashes = total.keys["head"][at].astype(np.uint16), total.keys["hash"][at].astype(np.uint64)
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[bytes], list[Changes]]:
+    """Let the doorkeeper keep what is seen once.
+
+    Returns:
+        Which of the absent keys are new and get records; which had been seen once, and their sightings, which
+        become records; and the changes to the table.
+    """
+    heads = total.keys["head"][absent].astype(np.uint16)
+    hashes = total.keys["hash"][absent].astype(np.uint64)
     kept = doorkeeper.find(slots, heads, hashes, reference)
-    sightings = doorkeeper.sighting_cells(kept).tobytes()
-    for number, place in enumerate(at[kept.found].tolist()):
-        first = sightings[CELL_BYTES * number : CELL_BYTES * (number + 1)]
-        values[place] = record.merge(first, values[place], None)
-    firsts = total.cells[total.starts[at]]
-    once = ~kept.found & (np.diff(total.starts)[at] == 1) & doorkeeper.lonely(firsts)
+    firsts = total.cells[total.starts[absent]]
+    once = ~kept.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.lonely(firsts)
     if pairs:
         of_pairs = {int.from_bytes(both[:HEAD_BYTES], "big") for both, _distinct, _bucket in pairs}
         once &= ~np.isin(heads, list(of_pairs))
-    gone.update(at[once].tolist())
     buckets = (firsts[once] >> np.uint64(BUCKET_SHIFT)).astype(np.uint32)
-    return [
+    changes = [
         doorkeeper.removed(kept),
         doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference),
     ]
+    sightings = doorkeeper.sighting_cells(kept).tobytes()
+    return (
+        absent[~once & ~kept.found],
+        absent[kept.found],
+        [sightings[at : at + CELL_BYTES] for at in range(0, len(sightings), CELL_BYTES)],
+        changes,
+    )
 
 
 def _new_pairs(txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]]) -> list[Segment]:

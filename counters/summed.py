@@ -10,7 +10,6 @@ at again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -39,11 +38,13 @@ class Summed(msgspec.Struct, frozen=True, kw_only=True):
         """Return the keys as the store has them."""
         return split_keys(self.keys.tobytes())
 
-    def deltas(self) -> list[bytes]:
-        """Return the cells of each key."""
+    def deltas(self, places: npt.NDArray[np.intp] | None = None) -> list[bytes]:
+        """Return the cells that each key gains, or those at some places."""
         cells = self.cells.tobytes()
-        places = (self.starts * CELL_BYTES).tolist()
-        return [cells[start:end] for start, end in pairwise(places)]
+        if places is None:
+            places = np.arange(len(self.keys))
+        starts, ends = self.starts[places] * CELL_BYTES, self.starts[places + 1] * CELL_BYTES
+        return [cells[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def summed(batches: Sequence[Batch], reference: int, *, gains: Sequence[Segment] = ()) -> Summed:

@@ -88,7 +88,13 @@ def test_more_keys_than_the_disk_holds_are_refused(tmp_path: Path) -> None:
 def test_interrupted_it_reports_what_was_measured_and_clears_up(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    command: list[str | Path] = [Path(sys.executable).parent / "oborona", "counters", "bench", "--directory", tmp_path]
+    command: list[str | Path] = [
+        Path(sys.executable).parent / "oborona",
+        "counters",
+        "bench",
+        "--directory",
+        tmp_path,
+    ]
     child = subprocess.Popen(
         [*command, "--keys", "1000", "--seconds", "100", "--rate", "4000", "--json"],
         stdout=subprocess.PIPE,

@@ -23,6 +23,7 @@ from oborona.types import Amounts, Pair, Pieces, Shingle
 
 NOON: Final = 20_000 * 86_400 + 43_200.0
 KNOWN: Final = 2_000  # shingles that come again
+STEP_S: Final = 0.5  # `applied` is noted with the next step
 SENT_S: Final = 60.0  # bounds a hang
 SENDER: Final = """
 import sys, threading
@@ -54,7 +55,8 @@ class Load:
         self._random = random.Random(5)
         self._seen: set[Shingle] = set()
         self._pause_s = pause_s
-        self._trouble = 0.0
+        self._trouble = self._partial_at = self._lacked_at = 0.0
+        self._done_at = time.monotonic()
         self._directory = directory
         self._access = access
         self._log = (directory / "sender.log").open("w+")
@@ -91,6 +93,13 @@ class Load:
     def trouble(self) -> None:
         """From now on it is measured how long it lasts."""
         self._trouble = time.monotonic()
+
+    async def until_whole(self) -> None:
+        """Go on adding until reads have been whole for a second, and the cluster has all but the last step."""
+        end = time.monotonic() + SENT_S
+        while time.monotonic() - max(self._partial_at, self._lacked_at, self._trouble) < 1.0:
+            assert time.monotonic() < end, self.reports
+            await asyncio.sleep(0.05)
 
     async def until_sent(self) -> None:
         """Add no more, and wait until the cluster has everything."""
@@ -137,7 +146,6 @@ class Load:
 
     async def _add(self) -> None:
         flushed = time.monotonic()
-        last_partial = 0.0
         while True:
             pieces = self._pieces()
             asked = (*pieces.shingles, *dict.fromkeys(pair.distinct for pair in pieces.pairs))
@@ -146,7 +154,7 @@ class Load:
                 await self.worker.read(asked, NOON)
             except StorePartial as partial:
                 self.figures.partial += len(partial.totals) == len(asked)
-                last_partial = time.monotonic()
+                self._partial_at = time.monotonic()
             took_ms = 1000 * (time.monotonic() - began)
             self.figures.slowest_ms = max(self.figures.slowest_ms, took_ms)
             for counters in (self.worker, self.model):
@@ -156,11 +164,20 @@ class Load:
             if time.monotonic() - flushed >= 0.1:
                 self.worker.flush(NOON)
                 flushed = time.monotonic()
+            self._note_lack()
             if self._trouble:
-                self.figures.whole_again_s = max(last_partial - self._trouble, 0.0)
-                if self.lacking():
-                    self.figures.sent_again_s = time.monotonic() - self._trouble
+                self.figures.whole_again_s = max(self._partial_at - self._trouble, 0.0)
+                self.figures.sent_again_s = max(self._lacked_at - self._trouble, 0.0)
             await asyncio.sleep(self._pause_s)
+
+    def _note_lack(self) -> None:
+        """Note when a step was not everywhere for longer than one takes."""
+        done = not self.lacking()
+        now = time.monotonic()
+        if done:
+            self._done_at = now
+        elif now - self._done_at > STEP_S:
+            self._lacked_at = now
 
     def _pieces(self) -> Pieces:
         def known(kind: int) -> Shingle:

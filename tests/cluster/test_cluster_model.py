@@ -29,7 +29,7 @@ from oborona.counters.cluster.wire import Access, Reply
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
 from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
-from tests.peers.redis import Cluster, Node
+from tests.peers.redis import Cluster
 
 FIRST_BITS = [0, 0x7A5 << 52, 0xFFF << 52]
 SHINGLES = [Shingle(kind, first + number) for kind in (1, 75) for first in FIRST_BITS for number in (0, 7)]
@@ -76,7 +76,6 @@ class Life(RuleBasedStateMachine):
         self.flushed = MemoryCounters()  # of these, what a crash of the worker leaves
         for node in self.cluster.nodes:
             node.ask("FLUSHALL")
-        self.kept: dict[Node, dict[str, str]] = {}
         self.writer = self.new_writer()
         self.worker = self.new_worker()
 
@@ -177,26 +176,27 @@ class Life(RuleBasedStateMachine):
         Delivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
         deaf.close()
 
-    @rule(which=st.integers(0, 2))
-    def remember_shard(self, which: int) -> None:
-        """What a replica has that will get nothing more."""
+    @rule(which=st.integers(0, 2), steps=st.lists(somebody, min_size=1, max_size=3), asked=st.booleans())
+    def shard_falls_back(self, which: int, steps: list[Pieces], asked: bool) -> None:
+        """It acknowledges some steps, and then a replica takes its place that never got them."""
         node = self.cluster.nodes[which]
         names = node.ask("KEYS", "*")
         assert isinstance(names, list)
-        self.kept[node] = {name: str(node.ask("DUMP", name)) for name in names}
-
-    @rule(which=st.integers(0, 2))
-    def shard_falls_back(self, which: int) -> None:
-        """That replica becomes primary."""
-        node = self.cluster.nodes[which]
-        if node not in self.kept:
-            return
+        kept = {name: node.ask("DUMP", name) for name in names}
+        for pieces in steps:
+            self.add(pieces, Amounts(seen=1), Prefix.IN, 0.0)
+            self.flush()
+            self.step()
         node.ask("FLUSHALL")
-        for name, value in self.kept[node].items():
-            node.ask("RESTORE", name, 0, value)
+        for name, value in kept.items():
+            node.ask("RESTORE", name, 0, str(value))
         self.worker._recent.clear()  # it is longer ago than any answer serves
+        if not asked:  # what comes next tells it, too
+            self.add(Pieces(shingles=tuple(SHINGLES), pairs=()), Amounts(seen=1), Prefix.IN, 0.0)
+            self.flush()
+            self.step()
         self.writer.check()
-        self.writer.step(self.now)
+        self.step()
 
     @invariant()
     def reads_are_right(self) -> None:

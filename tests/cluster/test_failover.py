@@ -33,21 +33,14 @@ def replica_of(cluster: Cluster, primary: Node) -> Node:
     return next(node for node in cluster.nodes if node.address[1] == port)
 
 
-async def whole(cluster: Cluster) -> None:
-    await asyncio.to_thread(cluster.wait_until_agreed)
-
-
 async def test_a_primary_is_killed_under_load(six_nodes: Cluster, tmp_path: Path) -> None:
     access = access_of(six_nodes)
     async with Load(tmp_path, access) as load:
         await asyncio.sleep(1.5)
         load.trouble()
         six_nodes.primary_of(0).kill()
-        await asyncio.sleep(1.0)
-        await whole(six_nodes)
-        await asyncio.sleep(2.0)
+        await load.until_whole()
         await load.until_sent()
-        print(load.figures, load.reports)
         assert load.figures.partial > 0
         assert await load.differences(access, tmp_path / "elsewhere") == []
 
@@ -68,10 +61,8 @@ async def test_what_a_replica_never_got_is_sent_again(six_nodes: Cluster, tmp_pa
         load.trouble()
         primary.kill()
         os.kill(replica.process.pid, signal.SIGCONT)
-        await whole(six_nodes)
-        await asyncio.sleep(1.0)
+        await load.until_whole()
         await load.until_sent()
-        print(load.figures, load.reports)
         assert any("it is sent again" in line for line in load.reports)
         assert await load.differences(access, tmp_path / "elsewhere") == []
 
@@ -83,6 +74,5 @@ async def test_the_sender_is_killed_again_and_again(six_nodes: Cluster, tmp_path
             await asyncio.sleep(pause_s)
             load.kill_sender()
         await load.until_sent()
-        print(load.figures, load.reports)
         assert load.reports == []
         assert await load.differences(access, tmp_path / "elsewhere") == []

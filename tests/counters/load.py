@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn, cast
 
+import lmdb.verify
+
 from oborona.counters import doorkept
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import Reader
@@ -128,6 +130,12 @@ def _seen(writer: CounterWriter, shingles: Sequence[Shingle]) -> list[int]:
     stored = StoredCounters(Reader(writer.directory, writer.environment))
     totals = asyncio.run(stored.read(shingles, time.time()))
     return [one[Window.FORTNIGHT][Metric.SEEN] for one in totals]
+
+
+def misfits(store: Path) -> list[str]:
+    """Return how the pages of a store do not fit together, and what of it is neither used nor free."""
+    problems: list[str] = lmdb.verify.verify(os.fspath(store))  # type: ignore[no-untyped-call]
+    return problems
 
 
 class Nursery:

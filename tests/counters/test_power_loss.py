@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import lmdb.verify
 import pytest
 
 from oborona.counters.durability import Durability
@@ -27,7 +26,7 @@ from oborona.counters.store import LmdbCounters
 from oborona.types import Amounts, Pieces, Shingle
 
 from .disk import Call, Disk, Kind, calls
-from .load import SAID, STORE, Nursery, found, open_writer
+from .load import SAID, STORE, Nursery, found, misfits, open_writer
 
 WORKERS = 3
 PAUSE_S = 0.03
@@ -142,7 +141,7 @@ def judge(where: Path, durability: Durability, said: dict[int, list[int]]) -> Ju
     problems = writer.verify().problems
     worker.close()
     writer.close()
-    problems += lmdb.verify.verify(os.fspath(where / STORE))
+    problems += misfits(where / STORE)
     lost = [
         at
         for worker, times in said.items()
