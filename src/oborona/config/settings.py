@@ -19,7 +19,10 @@ MIB: Final = 1024 * 1024
 
 def _nodes(value: str) -> None:
     for one in value.split():
-        _listens(f"inet:{one}")
+        try:
+            parse_address(f"inet:{one}")
+        except ConfigError:
+            raise ValueError(f"{one!r} is no node; write HOST:PORT") from None
 
 
 def _listens(value: str) -> None:
