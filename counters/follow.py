@@ -24,7 +24,7 @@ import msgspec
 
 from oborona.counters import batch
 from oborona.counters.batch import Batch, Damaged, Torn
-from oborona.counters.spool import SUFFIX, UNNAMED, SpoolFile, parse_name
+from oborona.counters.spool import SUFFIX, UNNAMED, SpoolFile, parse_name, sync_directory
 from oborona.errors import StoreError, StoreVersion
 
 LEAST_READ: Final = 256 << 10  # of each spool in one go, however many there are
@@ -89,6 +89,10 @@ class Follower:
                 with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     path.unlink()
+            if self._directory.is_dir():
+                sync_directory(
+                    self._directory
+                )  # what a writer before us removed as it was killed stays removed
         except OSError as error:
             raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
 
@@ -128,10 +132,11 @@ class Follower:
             which is reported once and tried again, would else be applied again.
 
         Raises:
-            StoreError: the directory cannot be read.
+            StoreError: the directory cannot be read, or not be synced.
         """
         self._positions.update(collected.positions)
         gone = set(collected.finished)
+        any_removed = False
         for owner, theirs in self._files().items():
             reached = self._positions.get(owner, Position()).number
             done = [one for one in theirs if one.number < reached]
@@ -145,8 +150,11 @@ class Follower:
                     (self._directory / file.name).unlink(missing_ok=True)
                     self._forget(file)
                 removed = True
+            any_removed = any_removed or removed
             if not removed:
                 gone.discard(owner)
+        if any_removed:
+            sync_directory(self._directory)  # or after a power cut a file is there again that has no position
         for owner in gone:
             self._positions.pop(owner, None)
         return gone

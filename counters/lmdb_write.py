@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 import lmdb
 
+from oborona.counters import trust
 from oborona.counters.lmdb_store import (
     LEAST_ROOM,
     MAX_READERS,
@@ -89,11 +90,13 @@ class WriteSide:
         self._environment.close()
 
     def _opened(self) -> lmdb.Environment:
+        trust.check(self.directory, self._report)
         with as_store_error(self.directory):
             environment = self._open()
             try:
                 fill_up(environment, self.directory)
                 environment.reader_check()
+                trust.take_note(self.directory, synced=self._sync)
             except BaseException:
                 environment.close()
                 raise

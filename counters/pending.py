@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Final, NamedTuple
 
 from oborona.counters.buffer import FIELD, FIELD_BITS, Buffer, cells_of
@@ -46,18 +45,10 @@ class Pending:
         while self._flushes and self._flushes[0][0] <= sequence:
             self._drop_oldest()
 
-    def forget(self, key: bytes) -> None:
-        """Take a key out of everything that waits; the flushes are on their way as they were."""
-        del self._with_pairs[key]
-        for _sequence, buffer in self._flushes:
-            buffer.pairs.pop(key, None)
-            for summed in buffer.counts.values():
-                summed.pop(key, None)
-
     def and_then(self, buffer: Buffer) -> list[Buffer]:
         """Return all that waits, and the buffer that is not flushed, oldest first."""
         waiting = [one for _sequence, one in self._flushes]
-        if buffer.counts:
+        if buffer.entries:
             waiting.append(buffer)
         return waiting
 
@@ -81,12 +72,16 @@ def add_to(rows: Rows, keys: Sequence[bytes], buffers: Iterable[Buffer], now: fl
     last = bucket_of(now)
     asked = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
-    for bucket, summed in chain.from_iterable(buffer.counts.items() for buffer in buffers):
-        first = first_window(bucket, last)
-        if first is not None:
-            sums = by_window.setdefault(first, {})
-            for key in filter(summed.__contains__, asked):
-                sums[key] = sums.get(key, 0) + summed[key]
+    for buffer in buffers:
+        for key in buffer.forgotten:
+            for sums in by_window.values():
+                sums.pop(key, None)
+        for bucket, summed in buffer.counts.items():
+            first = first_window(bucket, last)
+            if first is not None:
+                sums = by_window.setdefault(first, {})
+                for key in filter(summed.__contains__, asked):
+                    sums[key] = sums.get(key, 0) + summed[key]
     for first, sums in by_window.items():
         if sums:
             for place, key in enumerate(keys):
@@ -137,6 +132,8 @@ def sights_of(distinct: bytes, buffers: Iterable[Buffer]) -> list[Sight]:
         if buffer.forgotten:
             forgotten |= buffer.forgotten
             known = {pair for pair in known if pair[0] not in buffer.forgotten}
+            if distinct in buffer.forgotten:
+                sights = []
         for pair, bucket in buffer.pairs.get(distinct, {}).items():
             if pair not in known:
                 known.add(pair)
@@ -146,12 +143,14 @@ def sights_of(distinct: bytes, buffers: Iterable[Buffer]) -> list[Sight]:
 
 def waiting_cells(key: bytes, buffers: Iterable[Buffer]) -> bytes:
     """Return what is counted under a key as cells of a record."""
-    return b"".join(
-        cells_of(packed, bucket)
-        for buffer in buffers
-        for bucket, summed in buffer.counts.items()
-        if (packed := summed.get(key))
-    )
+    cells = b""
+    for buffer in buffers:
+        if key in buffer.forgotten:
+            cells = b""
+        for bucket, summed in buffer.counts.items():
+            if packed := summed.get(key):
+                cells += cells_of(packed, bucket)
+    return cells
 
 
 def _fields(packed: int) -> Iterator[int]:

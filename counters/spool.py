@@ -181,7 +181,8 @@ class Spool:
         if self._descriptor >= 0:
             self._let_go()
         if self._sync_s is not None:
-            self._hand_to_syncer(partial(_sync_directory, self._directory))
+            self._hand_to_syncer(partial(sync_directory, self._directory))
+            self._hand_to_syncer(partial(sync_directory, self._directory.parent))  # its own name may be new
         self._descriptor, self._file = descriptor, following
         self._size, self._doubtful, self._unsynced = 0, False, False
 
@@ -247,8 +248,8 @@ def _sync(descriptor: int, path: Path) -> None:
         os.close(descriptor)
 
 
-def _sync_directory(directory: Path) -> None:
-    """Have the disk take the names of the files.
+def sync_directory(directory: Path) -> None:
+    """Have the disk take the names of the files in a folder.
 
     Raises:
         StoreError: it did not.

@@ -154,9 +154,7 @@ class LmdbCounters:
         if self._buffer.counts:  # what is forgotten comes before what is added, in each flush
             self._failed_at = None
             self._append(now)
-        key = key_of(shingle, prefix)
-        self._pending.forget(key)
-        self._buffer.forget(key)
+        self._buffer.forget(key_of(shingle, prefix))
 
     def flush(self, now: float) -> int:
         """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.

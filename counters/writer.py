@@ -2,7 +2,8 @@
 
     step   look at all spools → one write transaction: their batches, their positions, the newest bucket → on disk
            → remove spools that are applied as a whole
-    purge  walk on from where the last one stopped: delete records that are out of every window, tidy stale ones
+    look   walk on from where the last one stopped: records that are out of every window, and stale ones; the next step
+           frees them at its beginning, so that a purge waits for no disk of its own while mail flows
 
 Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A disk that is full is
 an error that says so, the spools wait, and the same step succeeds when there is room.
@@ -47,6 +48,7 @@ from oborona.counters.merge import Applied
 from oborona.counters.migrate import migrate
 from oborona.counters.purge import Purged, purge_from
 from oborona.counters.running import INTERVAL_S, Stop
+from oborona.counters.spool import sync_directory
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
 from oborona.lock import hold
@@ -117,6 +119,7 @@ class CounterWriter:
         self._doorkeeper: Doorkeeper | None = None
         try:
             self._store.within(self._make)
+            sync_directory(self.directory)  # the names of files that may be new
             with as_store_error(self.directory), self.environment.begin() as txn:
                 newest = txn.get(NEWEST_KEY)
                 self._clock = SteadyClock(I64.unpack(newest)[0] if newest else None)
@@ -126,6 +129,7 @@ class CounterWriter:
             self._follower = Follower(self.directory / SPOOLS, kept, self._report)
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
+            self._found: Purged | None = None  # by a look, and not freed yet
         except BaseException:
             self._close_store()
             raise
@@ -145,7 +149,10 @@ class CounterWriter:
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
             return 0
         if collected.batches or collected.positions or self._orphans:
-            applied, changes = self._store.within(lambda txn: self._apply(txn, collected, bucket_of(now)))
+            found, self._found = self._found, None  # if this fails, the next round finds it again
+            applied, changes = self._store.within(
+                lambda txn: self._apply(txn, collected, found, bucket_of(now))
+            )
             if self._doorkeeper is not None:
                 self._doorkeeper.committed(changes)
             for one in applied:
@@ -158,22 +165,34 @@ class CounterWriter:
         self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
         return len(collected.batches)
 
-    def purge(self, now: float, limit: int) -> Purged:
-        """Walk over up to `limit` records and free those that are out of every window at `now`.
+    def look(self, now: float, limit: int) -> Purged:
+        """Walk over up to `limit` records; the next step frees those that are out of every window at `now`.
 
-        Goes on from where the last call stopped, also after a restart; does nothing while the clock has jumped.
+        Goes on from where the last call stopped, also after a restart; does nothing while the clock has jumped. What no
+        step has freed since the last call, because nothing came, is freed first.
 
         Raises:
-            StoreError: the store cannot be written.
+            StoreError: the store cannot be read, or not be written.
         """
+        self._free_found()
         bucket = bucket_of(now)
         if not self._clock.believes(bucket):
             return Purged()
         with as_store_error(self.directory), self.environment.begin() as txn:
             purged = purge_from(txn, self._purge_place, bucket, limit)
         if purged.changes:
-            self._store.within(lambda txn: self._free(txn, purged))
+            self._found = purged
         self._purge_place = purged.next
+        return purged
+
+    def purge(self, now: float, limit: int) -> Purged:
+        """Look, and free what is found in a transaction of its own.
+
+        Raises:
+            StoreError: as in `look`.
+        """
+        purged = self.look(now, limit)
+        self._free_found()
         return purged
 
     def verify(self) -> verify.Report:
@@ -203,7 +222,7 @@ class CounterWriter:
             StoreError: the store cannot be used.
         """
         if not self._behind and monotonic - self._purged_at >= PURGE_S:
-            self.purge(now, self._purge_share(monotonic - self._purged_at))
+            self.look(now, self._purge_share(monotonic - self._purged_at))
             self._purged_at = monotonic
         if self._doorkeeper is not None and self._durability != "none":
             self._doorkeeper.sync_if_due(monotonic)
@@ -264,8 +283,10 @@ class CounterWriter:
             self._report(f"no table of shingles seen once, so all get records: {error}")
 
     def _apply(
-        self, txn: lmdb.Transaction[bytes], collected: Collected, bucket: int
+        self, txn: lmdb.Transaction[bytes], collected: Collected, found: Purged | None, bucket: int
     ) -> tuple[list[Applied], Changes]:
+        if found is not None:
+            self._free(txn, found)
         slots = self._doorkeeper.slots if self._doorkeeper is not None else None
         applied, changes = merge.apply_in_order(
             txn, collected.batches, bucket, believed=self._clock.believes(bucket), slots=slots
@@ -278,6 +299,11 @@ class CounterWriter:
             self._doorkeeper.note(txn, changes)
         self._note_time(txn)
         return applied, changes
+
+    def _free_found(self) -> None:
+        found, self._found = self._found, None
+        if found is not None:
+            self._store.within(lambda txn: self._free(txn, found))
 
     def _free(self, txn: lmdb.Transaction[bytes], purged: Purged) -> None:
         for key, stored in purged.changes:

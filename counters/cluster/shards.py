@@ -129,12 +129,13 @@ class Shards:
                 for place in places:
                     answers[place] = error
         elsewhere: dict[Address, list[int]] = {}
+        began = time.monotonic()
         for address in sent:
             places = by_node[address]
             try:
                 found = self._links[address].answers(len(places) * (2 if before_each else 1))
             except StoreError as error:
-                self._lost(address)
+                self._lost(address, time.monotonic() - began)
                 found = [error for _ in range(len(places) * (2 if before_each else 1))]
             for place, answer in zip(places, found[1::2] if before_each else found, strict=True):
                 answers[place] = answer
@@ -167,12 +168,12 @@ class Shards:
                 raise
         return link
 
-    def _lost(self, address: Address) -> None:
+    def _lost(self, address: Address, took_s: float = 0.0) -> None:
         """Give a connection up that failed."""
         link = self._links.pop(address, None)
         if link is not None:
             link.close()
-            self._leave_in_peace(address, 0.0)
+            self._leave_in_peace(address, took_s)
         self._map_old = True
 
     def _leave_in_peace(self, address: Address, took_s: float) -> None:

@@ -14,8 +14,10 @@ from oborona.counters import record
 from oborona.counters.lmdb_store import FIRST_RECORD
 from oborona.counters.purge import DEAD_CELLS, TIDIED, Purged, purge_from
 from oborona.counters.record import FOREIGN_BUCKETS, cells
-from oborona.counters.window import bucket_of
-from oborona.types import Amounts
+from oborona.counters.store import LmdbCounters
+from oborona.counters.window import DAY_S, bucket_of
+from oborona.counters.writer import CounterWriter
+from oborona.types import Amounts, Pieces, Shingle
 
 from .conftest import NOON
 
@@ -90,3 +92,36 @@ def test_it_frees_what_tidying_would_leave_empty(
         else:
             assert changes.pop(key(number), tidied) == tidied
     assert changes == {}
+
+
+async def test_what_a_look_found_goes_with_the_next_step(tmp_path: Path) -> None:
+    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    worker = LmdbCounters(tmp_path, "worker", environment=writer.environment)
+    old, new, again = (Pieces(shingles=(Shingle(1, number),), pairs=()) for number in (1, 2, 3))
+    for pieces, age_days in ((old, 20), (again, 20), (new, 0)):
+        worker.add(pieces, Amounts(seen=1), NOON - age_days * DAY_S)
+        worker.flush(NOON)
+        writer.step(NOON)
+    assert len(writer.look(NOON, 500).changes) == 2
+    assert writer.verify().records == 3
+    worker.add(again, Amounts(seen=1), NOON)
+    worker.flush(NOON)
+    writer.step(NOON)
+    assert writer.verify().records == 2
+    assert await worker.read([Shingle(1, 3)], NOON) == [[[1, 0, 0, 0, 0, 0]] * 4]
+    worker.close()
+    writer.close()
+
+
+def test_what_a_look_found_is_freed_by_the_next_when_nothing_comes(tmp_path: Path) -> None:
+    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    worker = LmdbCounters(tmp_path, "worker", environment=writer.environment)
+    worker.add(Pieces(shingles=(Shingle(1, 1),), pairs=()), Amounts(seen=1), NOON - 20 * DAY_S)
+    worker.flush(NOON)
+    writer.step(NOON)
+    assert writer.look(NOON, 500).changes
+    assert writer.step(NOON) == 0
+    assert writer.look(NOON, 500).changes == []
+    assert writer.verify().records == 0
+    worker.close()
+    writer.close()

@@ -379,11 +379,12 @@ def refuse_to_sync(_: int) -> None:
 
 @pytest.mark.parametrize("call", ["fdatasync", "fsync"])
 def test_a_sync_that_failed_is_told_by_close(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
-    monkeypatch.setattr(f"oborona.counters.spool.os.{call}", refuse_to_sync)
-    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
-    pipe.spool.append(flush(1))
-    with pytest.raises(StoreFull, match=r"cannot sync .*no room for it"):
-        pipe.spool.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(f"oborona.counters.spool.os.{call}", refuse_to_sync)
+        pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+        pipe.spool.append(flush(1))
+        with pytest.raises(StoreFull, match=r"cannot sync .*no room for it"):
+            pipe.spool.close()
     pipe.spool.close()  # told once
     assert pipe.take() == [1]
     assert pipe.files == []
