@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from oborona.counters import record, window
 from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, METRICS, Timeline, bucket_of, day_of
 from oborona.types import Window
 
-REMEMBERED: Final = 4096  # records; about 3 MB
 CLASSES: Final = len(Window)
 OUTSIDE: Final = CLASSES
 EXACT_LEVEL: Final = 5  # 127 * 128^5 < 2^42: two thousand such cells still add up below 2^53
@@ -75,34 +74,6 @@ def amounts(cells: npt.NDArray[np.uint64], levels: npt.NDArray[np.uint64]) -> np
     if levels.any():
         counts <<= (levels * WEIGHT_BITS)[:, None]
     return counts
-
-
-class Remembered:
-    """Totals of records as they were when last read: what is read often is mostly unchanged since.
-
-    Args:
-        limit: records remembered; all are dropped when there are more, and when a bucket ends.
-    """
-
-    __slots__ = ("_bucket", "_limit", "_rows")
-
-    def __init__(self, limit: int = REMEMBERED) -> None:
-        self._limit = limit
-        self._bucket = 0
-        self._rows: dict[bytes, list[list[int]]] = {}
-
-    def totals(self, records: Sequence[bytes], now: float) -> list[list[list[int]]]:
-        """Return [record][Window][Metric]; the inner lists are shared with other answers: they are not to be changed."""
-        bucket = bucket_of(now)
-        if bucket != self._bucket or len(self._rows) > self._limit:
-            self._rows = {b"": [[0] * METRICS for _ in Window]}
-            self._bucket = bucket
-        found = list(map(self._rows.get, records))
-        fresh = [place for place, row in enumerate(found) if row is None]
-        if fresh:
-            for place, row in zip(fresh, _totals([records[place] for place in fresh], now), strict=True):
-                found[place] = self._rows[records[place]] = row
-        return cast(list[list[list[int]]], found)
 
 
 def timeline(one: bytes, now: float) -> Timeline:

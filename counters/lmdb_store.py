@@ -48,9 +48,21 @@ MAP_BYTES: Final = 64 << 20  # the first size; the writer doubles it when it is 
 MAX_READERS: Final = 512  # one for each process that reads: workers, keeper, console, command line
 LEAST_ROOM: Final = 4 << 20  # with less on the disk a larger map would not help
 MODE: Final = 0o640
+LOOK_S: Final = 0.2  # between two looks whether the data file is still the one that is read
 SPOOLS: Final = "spool"  # folder of the spools, beside the data file
 DATA: Final = "data.mdb"
 LOCKS: Final = "lock.mdb"  # LMDB's own, of readers; goes where its data file goes
+
+
+_process = 0  # counts forks; asking the kernel who we are costs a system call for each read
+
+
+def _forked() -> None:
+    global _process  # noqa: PLW0603 - there is one of it, as of the process
+    _process += 1
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class Damaged(StoreError):  # noqa: N818 - reads as what happened
@@ -183,23 +195,31 @@ class Reader:
         self.directory = directory
         self._environment = environment
         self._shared = environment is not None
-        self._process = os.getpid()
+        self._process = _process
+        self._looked_at = -LOOK_S
         self._file: os.stat_result | None = None  # that the environment of our own maps
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[lmdb.Transaction[bytes] | None]:
         """Give a read transaction on what is committed now; None while there is no store yet.
 
+        A file that was put in the place of the one that is read is noticed LOOK_S later.
+
         Raises:
             StoreError: it cannot be read, or this object was made before a fork.
             StoreVersion: a newer Oborona wrote it.
         """
-        if os.getpid() != self._process:
+        if self._process != _process:
             raise StoreError(f"the counter store in {self.directory} was opened before a fork")
         with as_store_error(self.directory):
-            if self._environment is not None and not self._shared and not self._is_in_place():
-                self.close()
-            environment = self._environment or self._open()
+            environment = self._environment
+            if not self._shared:
+                now = time.monotonic()
+                if now - self._looked_at >= LOOK_S:
+                    self._looked_at = now
+                    if environment is not None and not self._is_in_place():
+                        self.close()
+                environment = self._environment or self._open()
             if environment is None:
                 yield None
                 return

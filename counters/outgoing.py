@@ -24,7 +24,6 @@ class Waits(Protocol):
     """Flushes that the store does not have yet."""
 
     def push(self, sequence: int, buffer: Buffer) -> None: ...
-    def forget(self, key: bytes) -> None: ...
 
 
 class Outgoing:
@@ -96,7 +95,6 @@ class Outgoing:
         if self.buffer.counts:  # what is forgotten comes before what is added, in each flush
             self._failed_at = None
             self._append(now)
-        self._waits.forget(key)
         self.buffer.forget(key)
 
     def flush(self, now: float) -> int:

@@ -7,16 +7,14 @@ that is applied, too.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from oborona.counters.buffer import FIELD, FIELD_BITS, Buffer, cells_of
-from oborona.counters.window import BUCKETS, DAYS, SATURATED, bucket_of, day_of
-from oborona.types import Metric, Window
+from oborona.counters.buffer import Buffer, cells_of
+from oborona.counters.rows import NOTHING, Row, add_packed, first_window
+from oborona.counters.window import bucket_of
 
 PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by reads; about 50 MB
-
-Rows = list[list[list[int]]]
 
 
 class Pending:
@@ -67,8 +65,8 @@ class Pending:
             self.hidden -= Counter(buffer.forgotten)
 
 
-def add_to(rows: Rows, keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
-    """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
+def add_to(rows: list[Row], keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
+    """Add to each key's windows at `now` what is counted under it; rows are changed, but for NOTHING."""
     last = bucket_of(now)
     asked = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
@@ -86,32 +84,14 @@ def add_to(rows: Rows, keys: Sequence[bytes], buffers: Iterable[Buffer], now: fl
         if sums:
             for place, key in enumerate(keys):
                 if key in sums:
-                    rows[place] = added(rows[place], sums[key], first)
+                    add_packed(owned(rows, place), sums[key], first)
 
 
-def added(row: list[list[int]], packed: int, first: int) -> list[list[int]]:
-    """Return the windows with a packed sum added to the window `first` and those that hold it."""
-    row = [window[:] for window in row]
-    if row[-1][Metric.SEEN] + packed <= SATURATED:  # seen, and nothing else: nearly all of them
-        for window in row[first:]:
-            window[Metric.SEEN] += packed
-        return row
-    for metric, count in enumerate(_fields(packed)):
-        for window in row[first:]:
-            window[metric] = min(window[metric] + count, SATURATED)
-    return row
-
-
-def first_window(bucket: int, last: int) -> int | None:
-    """Return the smallest window that holds a ten-minute bucket when `last` is the current one."""
-    age = last - bucket
-    if age >= 0:
-        for window, length in BUCKETS.items():
-            if age < length:
-                return window
-    if day_of(last) - DAYS < day_of(bucket) <= day_of(last):
-        return Window.FORTNIGHT
-    return None
+def owned(rows: list[Row], place: int) -> Row:
+    """Return a row that may be changed."""
+    if rows[place] is NOTHING:
+        rows[place] = [window[:] for window in NOTHING]
+    return rows[place]
 
 
 class Sight(NamedTuple):
@@ -151,9 +131,3 @@ def waiting_cells(key: bytes, buffers: Iterable[Buffer]) -> bytes:
             if packed := summed.get(key):
                 cells += cells_of(packed, bucket)
     return cells
-
-
-def _fields(packed: int) -> Iterator[int]:
-    while packed:
-        yield packed & FIELD
-        packed >>= FIELD_BITS

@@ -23,22 +23,22 @@ from typing import Final
 import lmdb
 import numpy as np
 
-from oborona.counters import batch, decode, record
+from oborona.counters import decode, record
 from oborona.counters.batch import KEYS
-from oborona.counters.buffer import ENTRIES, Buffer
-from oborona.counters.decode import Remembered
+from oborona.counters.buffer import ENTRIES
 from oborona.counters.doorkept import DoorkeeperReader
-from oborona.counters.durability import SPOOL_SYNC_S, Durability
-from oborona.counters.lmdb_store import POSITION_KEY, SPOOLS, Reader, get_position
-from oborona.counters.pending import Pending, add_to, added, first_window, sights_of, waiting_cells
-from oborona.counters.record import KEY, PREFIXES, key_of
-from oborona.counters.spool import FILE_BYTES, Spool
+from oborona.counters.durability import Durability
+from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
+from oborona.counters.outgoing import Outgoing, keys_of
+from oborona.counters.pending import Pending, add_to, owned, sights_of, waiting_cells
+from oborona.counters.record import key_of
+from oborona.counters.remembered import Remembered
+from oborona.counters.rows import add_packed, first_window
+from oborona.counters.spool import FILE_BYTES
 from oborona.counters.window import Timeline, bucket_of
-from oborona.errors import StoreError
 from oborona.types import Amounts, Pieces, Prefix, Shingle
 
 PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
-RETRY_S: Final = 1.0  # between two tries to write to a full disk
 
 
 class LmdbCounters:
@@ -66,18 +66,16 @@ class LmdbCounters:
         where = Path(directory)
         self._reader = Reader(where, environment)
         self._doorkeeper = DoorkeeperReader(where)
-        self._spool = Spool(
-            where / SPOOLS, worker_name, file_bytes=file_bytes, sync_s=SPOOL_SYNC_S[durability]
-        )
-        self._position_key = POSITION_KEY + self._spool.owner.encode()
-        self._limit = buffer_entries
-        self._buffer = Buffer(buffer_entries)
         self._pending = Pending()
+        self._outgoing = Outgoing(
+            where / SPOOLS,
+            worker_name,
+            self._pending,
+            durability=durability,
+            file_bytes=file_bytes,
+            buffer_entries=buffer_entries,
+        )
         self._remembered = Remembered()
-        self._sequence = 0
-        self._failed_at: float | None = None
-        self._last_now = 0.0
-        self._dropped = 0
 
     @property
     def pending(self) -> int:
@@ -87,12 +85,12 @@ class LmdbCounters:
     @property
     def dropped(self) -> int:
         """Adds turned away since the start because the buffer was full and could not be flushed."""
-        return self._dropped + self._buffer.dropped
+        return self._outgoing.dropped
 
     @property
     def stuck(self) -> bool:
         """Whether the last try to write to the spool failed: adds wait in memory."""
-        return self._failed_at is not None
+        return self._outgoing.stuck
 
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -102,7 +100,7 @@ class LmdbCounters:
         Raises:
             StoreError: the store cannot answer; StoreVersion if it is newer than this program.
         """
-        return self._read(_keys(shingles, prefix), now)
+        return self._read(keys_of(shingles, prefix), now)
 
     async def read_add(
         self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
@@ -113,11 +111,11 @@ class LmdbCounters:
             StoreError: the store cannot answer; it is counted nevertheless.
             ValueError: an amount is below zero or above 2^63-1; nothing is counted.
         """
-        keys = _keys(pieces.shingles, prefix)
+        keys = keys_of(pieces.shingles, prefix)
         try:
             return self._read(keys, now)
         finally:
-            self._add(keys, pieces, amounts, now, prefix)
+            self._outgoing.add(keys, pieces, amounts, now, prefix)
 
     async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
         """Return 144 ten-minute buckets and 14 days up to `now`.
@@ -131,7 +129,7 @@ class LmdbCounters:
             gains = self._own_pairs(txn, key)
         return decode.timeline(
             stored
-            + waiting_cells(key, self._pending.and_then(self._buffer))
+            + waiting_cells(key, self._pending.and_then(self._outgoing.buffer))
             + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gains.items()),
             now,
         )
@@ -142,7 +140,7 @@ class LmdbCounters:
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
         """
-        self._add(_keys(pieces.shingles, prefix), pieces, amounts, now, prefix)
+        self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
 
     def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
@@ -150,11 +148,7 @@ class LmdbCounters:
         Raises:
             StoreError: the spool cannot be written, and nothing is forgotten.
         """
-        self._last_now = now
-        if self._buffer.counts:  # what is forgotten comes before what is added, in each flush
-            self._failed_at = None
-            self._append(now)
-        self._buffer.forget(key_of(shingle, prefix))
+        self._outgoing.forget(key_of(shingle, prefix), now)
 
     def flush(self, now: float) -> int:
         """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
@@ -166,15 +160,7 @@ class LmdbCounters:
             StoreFull: for the first time in a row there is no room.
             StoreError: the spool cannot be written, or a sync of it failed.
         """
-        self._last_now = now
-        entries = self._buffer.entries
-        if entries:
-            if self._failed_at is not None and abs(now - self._failed_at) < RETRY_S:
-                return 0
-            if not self._append(now):
-                return 0
-        self._spool.sync_if_due(now)
-        return entries
+        return self._outgoing.flush(now)
 
     def close(self) -> None:
         """Flush, sync, and let go of store and spool.
@@ -183,53 +169,24 @@ class LmdbCounters:
             StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
         """
         try:
-            if self._buffer.entries:
-                self._failed_at = None
-                self._append(self._last_now)
+            self._outgoing.close()
         finally:
-            try:
-                self._spool.close()
-            finally:
-                self._reader.close()
-
-    def _add(self, keys: list[bytes], pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> None:
-        self._last_now = now
-        pairs: list[tuple[bytes, bytes]] = []
-        if pieces.pairs:
-            first, pack = PREFIXES[prefix], KEY.pack
-            pairs = [(pack(first, *both), pack(first, *distinct)) for both, distinct in pieces.pairs]
-        self._buffer.add(keys, pairs, amounts, now)
-
-    def _append(self, now: float) -> bool:
-        try:
-            self._spool.append(batch.encode(self._buffer, self._sequence + 1, now))
-        except StoreError:
-            first = self._failed_at is None
-            self._failed_at = now
-            if first:
-                raise
-            return False
-        self._failed_at = None
-        self._sequence += 1
-        self._dropped += self._buffer.dropped
-        self._pending.push(self._sequence, self._buffer)
-        self._buffer = Buffer(self._limit)
-        return True
+            self._reader.close()
 
     def _read(self, keys: list[bytes], now: float) -> list[list[list[int]]]:
         last = bucket_of(now)
         with self._reader.transaction() as txn:
             rows = self._remembered.totals(self._stored(txn, keys, last), now)
-            distinct = self._pending.places_with_pairs(keys, self._buffer)
+            distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
-        waiting = self._pending.and_then(self._buffer)
+        waiting = self._pending.and_then(self._outgoing.buffer)
         if waiting:
             add_to(rows, keys, waiting, now)
         for place, counted in gains.items():
             for bucket, count in counted.items():
                 first = first_window(bucket, last)
                 if first is not None:
-                    rows[place] = added(rows[place], count, first)
+                    add_packed(owned(rows, place), count, first)
         return rows
 
     def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], reference: int) -> list[bytes]:
@@ -237,19 +194,19 @@ class LmdbCounters:
         if txn is None:
             return [b""] * len(keys)
         if self._pending:
-            position = get_position(txn, self._spool.owner)
+            position = get_position(txn, self._outgoing.owner)
             if position is not None:
                 self._pending.applied(position.sequence)
         records = stored_records(txn, keys, self._doorkeeper, reference)
-        if self._pending.hidden or self._buffer.forgotten:
-            hidden = self._pending.hidden.keys() | self._buffer.forgotten
+        if self._pending.hidden or self._outgoing.buffer.forgotten:
+            hidden = self._pending.hidden.keys() | self._outgoing.buffer.forgotten
             records = [b"" if key in hidden else one for key, one in zip(keys, records, strict=True)]
         return records
 
     def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
         gains: Counter[int] = Counter()
-        for looked_up, sight in enumerate(sights_of(distinct, self._pending.and_then(self._buffer))):
+        for looked_up, sight in enumerate(sights_of(distinct, self._pending.and_then(self._outgoing.buffer))):
             if (
                 txn is not None
                 and looked_up < PAIRS_LOOKED_UP
@@ -272,8 +229,3 @@ def stored_records(
         for place, cell in doorkeeper.add_to(txn, asked, absent, reference):
             records[place] = cell
     return records
-
-
-def _keys(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:
-    first, pack = PREFIXES[prefix], KEY.pack
-    return [pack(first, *shingle) for shingle in shingles]

@@ -39,12 +39,13 @@ from oborona.counters.cluster.recent import STALE_S, Answer, Recent
 from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.waiting import Waiting
 from oborona.counters.cluster.wire import Access, pack
-from oborona.counters.decode import Remembered
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import add_to, added, first_window, waiting_cells
+from oborona.counters.pending import add_to, owned, waiting_cells
 from oborona.counters.record import key_of
+from oborona.counters.remembered import Remembered
+from oborona.counters.rows import add_packed, first_window
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
@@ -54,6 +55,9 @@ DEADLINE_S: Final = 0.05
 PAIRS_READ: Final = 64  # pairs of one read whose records are read along
 
 Rows = list[list[list[int]]]
+
+
+UNFLUSHED: Final = 1 << 62  # stands for the flush that is to come
 
 
 class ClusterCounters:
@@ -149,7 +153,11 @@ class ClusterCounters:
         stored = await self._stored([key])
         if stored.missing:
             raise StoreError(f"the cluster does not answer: {self._nodes.trouble}")
-        own = [cells_of(packed, bucket) for bucket, packed in self._waiting.counts(key, stored.after(key))]
+        own = []
+        if key not in self._outgoing.buffer.forgotten:
+            own += [
+                cells_of(packed, bucket) for bucket, packed in self._waiting.counts(key, stored.after(key))
+            ]
         own.append(waiting_cells(key, [self._outgoing.buffer]))
         own += [
             record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own_pairs(key, stored).items()
@@ -202,16 +210,16 @@ class ClusterCounters:
         rows = self._remembered.totals([self._record(key, stored) for key in keys], now)
         buffer, waiting = self._outgoing.buffer, self._waiting
         for place, key in enumerate(keys):
-            if key in waiting.counted:
+            if key in waiting.counted and key not in buffer.forgotten:
                 for bucket, packed in waiting.counts(key, stored.after(key)):
                     first = first_window(bucket, last)
                     if first is not None:
-                        rows[place] = added(rows[place], packed, first)
+                        add_packed(owned(rows, place), packed, first)
             if key in waiting.paired or key in buffer.pairs:
                 for bucket, count in self._own_pairs(key, stored).items():
                     first = first_window(bucket, last)
                     if first is not None:
-                        rows[place] = added(rows[place], count, first)
+                        add_packed(owned(rows, place), count, first)
         add_to(rows, keys, [buffer], now)
         if stored.missing:
             raise StorePartial(
@@ -268,30 +276,38 @@ class ClusterCounters:
         if not (pairs or self._waiting.paired):
             return
         for key in keys:
-            for (both, _day), _bucket in self._waiting.pairs(key, 0):
+            for _flush, (both, _day), _bucket in self._waiting.pairs(key, 0):
                 yield both
             for both, _day in pairs.get(key, ()):
                 yield both
 
     def _record(self, key: bytes, stored: _Stored) -> bytes:
-        if key in self._outgoing.buffer.forgotten or (
-            key in self._waiting.hidden and self._waiting.hidden[key] > stored.after(key)
-        ):
-            return b""
-        return stored.cells(key)
+        return b"" if self._forgotten_by(key) > stored.after(key) else stored.cells(key)
 
     def _own_pairs(self, distinct: bytes, stored: _Stored) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
-        firsts: dict[tuple[bytes, int], int] = {}
-        for sight, bucket in self._waiting.pairs(distinct, stored.after(distinct)):
-            firsts.setdefault(sight, bucket)
-        for sight, bucket in self._outgoing.buffer.pairs.get(distinct, {}).items():
-            firsts.setdefault(sight, bucket)
+        buffer = self._outgoing.buffer
+        sights = [
+            *self._waiting.pairs(distinct, stored.after(distinct)),
+            *((UNFLUSHED, sight, bucket) for sight, bucket in buffer.pairs.get(distinct, {}).items()),
+        ]
+        begins = self._forgotten_by(distinct)
         gains: Counter[int] = Counter()
-        for (both, day), bucket in firsts.items():
-            if not record.seen_in_day(self._record(both, stored), day):
+        known: dict[tuple[bytes, int], int] = {}
+        for flush, sight, bucket in sights:
+            both, day = sight
+            forgotten = self._forgotten_by(both)
+            if sight in known and not known[sight] < forgotten <= flush:
+                continue
+            known[sight] = flush
+            since = stored.after(both) < forgotten <= flush  # what the cluster has of P is from before
+            if flush >= begins and (since or not record.seen_in_day(stored.cells(both), day)):
                 gains[bucket] += 1
         return gains
+
+    def _forgotten_by(self, key: bytes) -> int:
+        """Return the last flush that forgot a key, which comes before what that flush counts."""
+        return UNFLUSHED if key in self._outgoing.buffer.forgotten else self._waiting.hidden.get(key, 0)
 
 
 class _Stored:

@@ -33,7 +33,6 @@ class Waiting:
     def push(self, sequence: int, buffer: Buffer) -> None:
         """Keep a flush; what is too old to be kept beside it is not seen any more until it is in the cluster."""
         for key in buffer.forgotten:
-            self.forget(key)
             self.hidden[key] = sequence
         for bucket, summed in buffer.counts.items():
             for key, packed in summed.items():
@@ -51,22 +50,18 @@ class Waiting:
         while self._flushes and self._flushes[0][0] <= sequence:
             self._drop_oldest()
 
-    def forget(self, key: bytes) -> None:
-        """Take a key out of everything that waits."""
-        self.counted.pop(key, None)
-        self.paired.pop(key, None)
-
     def counts(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
-        """Yield (bucket, packed sum) of what flushes after this one count under a key."""
+        """Yield (bucket, packed sum) of what flushes after this one count under a key since it was forgotten."""
+        since = max(after + 1, self.hidden.get(key, 0))
         for sequence, bucket, packed in self.counted.get(key, ()):
-            if sequence > after:
+            if sequence >= since:
                 yield bucket, packed
 
-    def pairs(self, distinct: bytes, after: int) -> Iterator[tuple[tuple[bytes, int], int]]:
-        """Yield ((P, day), bucket of the first) of the pairs of a U in flushes after this one."""
-        for sequence, sight, bucket in self.paired.get(distinct, ()):
-            if sequence > after:
-                yield sight, bucket
+    def pairs(self, distinct: bytes, after: int) -> Iterator[tuple[int, tuple[bytes, int], int]]:
+        """Yield (flush, (P, day), bucket of the first) of the pairs of a U in flushes after this one."""
+        for one in self.paired.get(distinct, ()):
+            if one[0] > after:
+                yield one
 
     def _drop_oldest(self) -> None:
         sequence, buffer = self._flushes.popleft()

@@ -51,7 +51,7 @@ def test_a_full_disk_is_told_once_and_the_total_at_the_end(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("oborona.counters.store.RETRY_S", 0.0)
+    monkeypatch.setattr("oborona.counters.outgoing.RETRY_S", 0.0)
     counters = LmdbCounters(tmp_path / "counters", "worker-0", buffer_entries=10)
     for round_ in range(2):  # the second time is told as the first, with a number of its own
         caplog.clear()
@@ -79,7 +79,7 @@ def test_trouble_is_not_over_while_nothing_is_tried(
     def no_room(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("oborona.counters.store.RETRY_S", 1e9)
+    monkeypatch.setattr("oborona.counters.outgoing.RETRY_S", 1e9)
     counters = LmdbCounters(tmp_path / "counters", "worker-0")
     add(counters, 0, 8)
     with monkeypatch.context() as patch:

@@ -1,0 +1,69 @@
+"""The windows of one shingle as plain lists, and adding to them in place.
+
+A read has tens of them to touch, too few for arrays to be quicker.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.counters.buffer import FIELD, FIELD_BITS
+from oborona.counters.record import COUNTS, DIGIT, DIGIT_BITS, LEVEL_SHIFT
+from oborona.counters.window import BUCKETS, DAYS, METRICS, SATURATED, day_of
+from oborona.types import Metric, Window
+
+Row = list[list[int]]
+"""[Window][Metric]"""
+
+NOTHING: Final[Row] = [
+    [0] * METRICS for _ in Window
+]  # of every shingle that counted nothing: not to be changed
+SEEN: Final = int(Metric.SEEN)
+
+
+def first_window(bucket: int, last: int) -> int | None:
+    """Return the smallest window that holds a ten-minute bucket when `last` is the current one."""
+    age = last - bucket
+    if age >= 0:
+        for window, length in BUCKETS.items():
+            if age < length:
+                return int(window)
+    return first_window_of_day(day_of(bucket), last)
+
+
+def first_window_of_day(day: int, last: int) -> int | None:
+    """Return the smallest window that holds a whole day when `last` is the current ten-minute bucket."""
+    return int(Window.FORTNIGHT) if day_of(last) - DAYS < day <= day_of(last) else None
+
+
+def add_packed(row: Row, packed: int, first: int) -> None:
+    """Add a sum of `buffer.py` to the window `first` and those that hold it."""
+    if row[-1][SEEN] + packed <= SATURATED:  # seen, and nothing else: nearly all of them
+        for window in row[first:]:
+            window[SEEN] += packed
+        return
+    metric = 0
+    while packed:
+        _add(row, first, metric, packed & FIELD)
+        packed >>= FIELD_BITS
+        metric += 1
+
+
+def add_cell(row: Row, cell: int, first: int) -> None:
+    """Add a cell of `record.py` to the window `first` and those that hold it."""
+    counts, weight = cell & COUNTS, (cell >> LEVEL_SHIFT & 0xF) * DIGIT_BITS
+    if counts <= DIGIT and row[-1][SEEN] + (counts << weight) <= SATURATED:
+        counts <<= weight
+        for window in row[first:]:
+            window[SEEN] += counts
+        return
+    metric = 0
+    while counts:
+        _add(row, first, metric, (counts & DIGIT) << weight)
+        counts >>= DIGIT_BITS
+        metric += 1
+
+
+def _add(row: Row, first: int, metric: int, count: int) -> None:
+    for window in row[first:]:
+        window[metric] = min(window[metric] + count, SATURATED)
