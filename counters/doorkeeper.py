@@ -31,6 +31,8 @@ BUCKET_BITS: Final = 17
 PRINT: Final = np.uint32((1 << 15) - 1)
 PRINT_SHIFT: Final = np.uint64(20)
 BUCKET: Final = np.uint32(RING - 1)
+BUCKET_U64: Final = np.uint64(RING - 1)
+BUCKET_SHIFT_U64: Final = np.uint64(BUCKET_SHIFT)
 SPREAD: Final = np.uint64(
     0x9E3779B97F4A7C15
 )  # odd: neighbours on the ring of hashes fall into different sets
@@ -109,21 +111,26 @@ def find(slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uin
 def cells_of(
     slots: Slots, keys: npt.NDArray[np.void], places: list[int], reference: int
 ) -> list[tuple[int, bytes]]:
-    """Return (place, the cell of its one sighting) for the KEYS that have one."""
-    kept = find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
-    at = np.flatnonzero(kept.found)
+    """Return (place, the cell of its one sighting) for the KEYS that have one; few have."""
+    sets, prints = _places(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64))
+    rows = slots[sets]
+    at, ways = np.nonzero(rows >> BUCKET_BITS == prints[:, None])
     if not len(at):
         return []
-    cells = sighting_cells(kept).tobytes()
-    return [
-        (places[one], cells[CELL_BYTES * number : CELL_BYTES * (number + 1)])
-        for number, one in enumerate(at.tolist())
-    ]
+    alike = rows[at, ways]
+    live = _ages(alike, reference) < LIVES
+    cells = (alike.astype(np.uint64) & BUCKET_U64) << BUCKET_SHIFT_U64 | ONE_SEEN
+    found = {
+        place: cell
+        for place, cell, is_live in zip(at.tolist(), cells.tolist(), live.tolist(), strict=True)
+        if is_live
+    }
+    return [(places[place], cell.to_bytes(CELL_BYTES, "little")) for place, cell in found.items()]
 
 
 def sighting_cells(kept: Kept) -> npt.NDArray[np.uint64]:
     """Return the cells of the sightings that were found."""
-    return (kept.buckets.astype(np.uint64) << np.uint64(BUCKET_SHIFT)) | ONE_SEEN
+    return kept.buckets.astype(np.uint64) << BUCKET_SHIFT_U64 | ONE_SEEN
 
 
 def admit(

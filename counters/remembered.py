@@ -1,68 +1,93 @@
 """Totals of records, most of which were read a moment ago.
 
 A record that is read often changes at its end only: the writer adds to its last cell, or appends one. So what is remembered
-are the totals of all cells but the last, and the last one is added; a record of one cell needs nothing but that. The rest
-is decoded as `decode.py` does it.
+are the totals of all cells but the last, and the last one is added. Short records, of which each message brings others, are
+added up as they are; the rest is decoded as `decode.py` does it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from oborona.counters import decode
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DAY_BIT, absolute
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DAY_BIT, absolute, unpack
 from oborona.counters.rows import NOTHING, Row, add_cell, first_window, first_window_of_day
 from oborona.counters.window import bucket_of, day_of
 
-REMEMBERED: Final = 4096  # records; about 6 MB
+REMEMBERED: Final = 8192  # keys; 8 MB when all are hot
 PLACE_SHIFT: Final = BUCKET_SHIFT - 1  # the place on the ring and the day bit
 OUTSIDE: Final = -1
+FEW_BYTES: Final = (
+    12 * CELL_BYTES
+)  # of a record that is added up cell by cell sooner than arrays are made of it
+UNKNOWN: Final[tuple[bytes, Row]] = (b"", NOTHING)
 
 
 class Remembered:
     """Totals of records without their last cells, as they were when last read.
 
     Args:
-        limit: records remembered; all are dropped when there are more, and when a bucket ends.
+        limit: keys remembered; when there are more, the older half is dropped, and all when a bucket ends.
     """
 
-    __slots__ = ("_bucket", "_limit", "_rows", "_windows")
+    __slots__ = ("_bucket", "_limit", "_starts", "_windows")
 
     def __init__(self, limit: int = REMEMBERED) -> None:
         self._limit = limit
         self._bucket = 0
-        self._rows: dict[bytes, Row] = {}
+        self._starts: dict[bytes, tuple[bytes, Row]] = {}  # key → all cells but the last, and their totals
         self._windows: dict[int, int] = {}  # place on the ring and day bit → the first window that holds it
 
-    def totals(self, records: Sequence[bytes], now: float) -> list[Row]:
+    def totals(self, keys: Sequence[bytes], records: Sequence[bytes], now: float) -> list[Row]:
         """Return [record][Window][Metric]; NOTHING for empty records, the others are the caller's to change."""
         bucket = bucket_of(now)
-        if bucket != self._bucket or len(self._rows) > self._limit:
-            self._rows = {b"": NOTHING}
-            self._windows = {}
+        if bucket != self._bucket:
+            self._starts, self._windows = {}, {}
             self._bucket = bucket
-        rows = list(map(self._row, records))
-        missing = [place for place, row in enumerate(rows) if row is None]
+        elif len(self._starts) > self._limit:
+            self._starts = dict(islice(self._starts.items(), self._limit // 2, None))
+        rows = [NOTHING] * len(keys)
+        missing: list[int] = []
+        for place, record in enumerate(records):
+            if not record:
+                continue
+            if len(record) <= FEW_BYTES:
+                rows[place] = self._added_up(record)
+                continue
+            known, start = self._starts.get(keys[place], UNKNOWN)
+            if len(known) == len(record) - CELL_BYTES and record.startswith(known):
+                rows[place] = self._with_last(start, record)
+            else:
+                missing.append(place)
         if missing:
-            starts = [records[place][:-CELL_BYTES] for place in missing]
-            self._rows.update(zip(starts, decode.totals(starts, now), strict=True))
-        for place in missing:
-            rows[place] = self._row(records[place])
-        return [row for row in rows if row is not None]
+            begun = [records[place][:-CELL_BYTES] for place in missing]
+            for place, cells, row in zip(missing, begun, decode.totals(begun, now), strict=True):
+                self._starts.pop(keys[place], None)  # to be the newest again
+                self._starts[keys[place]] = cells, row
+                rows[place] = self._with_last(row, records[place])
+        return rows
 
-    def _row(self, record: bytes) -> Row | None:
-        """Return the totals of a record; None if those of its beginning are not remembered."""
-        if not record:
-            return NOTHING
-        start = self._rows.get(record[:-CELL_BYTES])
-        if start is None:
-            return None
+    def _added_up(self, record: bytes) -> Row:
+        """Return the totals of a short record."""
+        row = [window[:] for window in NOTHING]
+        windows = self._windows
+        for cell in unpack(record):
+            first = windows.get(cell >> PLACE_SHIFT)
+            if first is None:
+                first = self._window(cell)
+            if first != OUTSIDE:
+                add_cell(row, cell, first)
+        return row
+
+    def _with_last(self, start: Row, record: bytes) -> Row:
+        """Return the totals of a record, from those of all cells but the last."""
+        row = [window[:] for window in start]
         cell = int.from_bytes(record[-CELL_BYTES:], "little")
         first = self._windows.get(cell >> PLACE_SHIFT)
         if first is None:
             first = self._window(cell)
-        row = [window[:] for window in start]
         if first != OUTSIDE:
             add_cell(row, cell, first)
         return row

@@ -19,6 +19,8 @@ NOTHING: Final[Row] = [
     [0] * METRICS for _ in Window
 ]  # of every shingle that counted nothing: not to be changed
 SEEN: Final = int(Metric.SEEN)
+LEVEL_BITS: Final = 0xF << LEVEL_SHIFT
+SAFE: Final = SATURATED - DIGIT
 
 
 def first_window(bucket: int, last: int) -> int | None:
@@ -51,12 +53,12 @@ def add_packed(row: Row, packed: int, first: int) -> None:
 
 def add_cell(row: Row, cell: int, first: int) -> None:
     """Add a cell of `record.py` to the window `first` and those that hold it."""
-    counts, weight = cell & COUNTS, (cell >> LEVEL_SHIFT & 0xF) * DIGIT_BITS
-    if counts <= DIGIT and row[-1][SEEN] + (counts << weight) <= SATURATED:
-        counts <<= weight
+    counts = cell & COUNTS
+    if counts <= DIGIT and not cell & LEVEL_BITS and row[-1][SEEN] < SAFE:  # nearly all of them
         for window in row[first:]:
             window[SEEN] += counts
         return
+    weight = (cell >> LEVEL_SHIFT & 0xF) * DIGIT_BITS
     metric = 0
     while counts:
         _add(row, first, metric, (counts & DIGIT) << weight)

@@ -176,7 +176,7 @@ class LmdbCounters:
     def _read(self, keys: list[bytes], now: float) -> list[list[list[int]]]:
         last = bucket_of(now)
         with self._reader.transaction() as txn:
-            rows = self._remembered.totals(self._stored(txn, keys, last), now)
+            rows = self._remembered.totals(keys, self._stored(txn, keys, last), now)
             distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
         waiting = self._pending.and_then(self._outgoing.buffer)

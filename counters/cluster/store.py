@@ -207,7 +207,7 @@ class ClusterCounters:
     async def _read(self, keys: list[bytes], now: float) -> Rows:
         stored = await self._stored(keys)
         last = bucket_of(now)
-        rows = self._remembered.totals([self._record(key, stored) for key in keys], now)
+        rows = self._remembered.totals(keys, [self._record(key, stored) for key in keys], now)
         buffer, waiting = self._outgoing.buffer, self._waiting
         for place, key in enumerate(keys):
             if key in waiting.counted and key not in buffer.forgotten:
