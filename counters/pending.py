@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from oborona.counters.buffer import Buffer, cells_of
-from oborona.counters.rows import NOTHING, Row, add_packed, first_window
+from oborona.counters.rows import Row, first_window, with_packed
 from oborona.counters.window import bucket_of
 
 PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by reads; about 50 MB
@@ -66,7 +66,7 @@ class Pending:
 
 
 def add_to(rows: list[Row], keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
-    """Add to each key's windows at `now` what is counted under it; rows are changed, but for NOTHING."""
+    """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
     last = bucket_of(now)
     asked = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
@@ -84,14 +84,7 @@ def add_to(rows: list[Row], keys: Sequence[bytes], buffers: Iterable[Buffer], no
         if sums:
             for place, key in enumerate(keys):
                 if key in sums:
-                    add_packed(owned(rows, place), sums[key], first)
-
-
-def owned(rows: list[Row], place: int) -> Row:
-    """Return a row that may be changed."""
-    if rows[place] is NOTHING:
-        rows[place] = [window[:] for window in NOTHING]
-    return rows[place]
+                    rows[place] = with_packed(rows[place], sums[key], first)
 
 
 class Sight(NamedTuple):

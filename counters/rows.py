@@ -1,4 +1,4 @@
-"""The windows of one shingle as plain lists, and adding to them in place.
+"""The windows of one shingle as plain lists, and adding to them.
 
 A read has tens of them to touch, too few for arrays to be quicker.
 """
@@ -38,21 +38,23 @@ def first_window_of_day(day: int, last: int) -> int | None:
     return int(Window.FORTNIGHT) if day_of(last) - DAYS < day <= day_of(last) else None
 
 
-def add_packed(row: Row, packed: int, first: int) -> None:
-    """Add a sum of `buffer.py` to the window `first` and those that hold it."""
+def with_packed(row: Row, packed: int, first: int) -> Row:
+    """Return a row with a sum of `buffer.py` added to the window `first` and those that hold it."""
+    row = [window[:] for window in row]
     if row[-1][SEEN] + packed <= SATURATED:  # seen, and nothing else: nearly all of them
         for window in row[first:]:
             window[SEEN] += packed
-        return
+        return row
     metric = 0
     while packed:
         _add(row, first, metric, packed & FIELD)
         packed >>= FIELD_BITS
         metric += 1
+    return row
 
 
 def add_cell(row: Row, cell: int, first: int) -> None:
-    """Add a cell of `record.py` to the window `first` and those that hold it."""
+    """Add a cell of `record.py` to the window `first` and those that hold it, in place."""
     counts = cell & COUNTS
     if counts <= DIGIT and not cell & LEVEL_BITS and row[-1][SEEN] < SAFE:  # nearly all of them
         for window in row[first:]:

@@ -16,25 +16,23 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
 import lmdb
-import numpy as np
 
 from oborona.counters import decode, record
-from oborona.counters.batch import KEYS
 from oborona.counters.buffer import ENTRIES
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
 from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import Pending, add_to, owned, sights_of, waiting_cells
+from oborona.counters.pending import Pending, add_to, sights_of, waiting_cells
 from oborona.counters.record import key_of
-from oborona.counters.remembered import Remembered
-from oborona.counters.rows import add_packed, first_window
+from oborona.counters.rows import NOTHING, Row, first_window, with_packed
 from oborona.counters.spool import FILE_BYTES
+from oborona.counters.stored_rows import StoredRows, records_of
 from oborona.counters.window import Timeline, bucket_of
 from oborona.types import Amounts, Pieces, Prefix, Shingle
 
@@ -75,7 +73,7 @@ class LmdbCounters:
             file_bytes=file_bytes,
             buffer_entries=buffer_entries,
         )
-        self._remembered = Remembered()
+        self._rows = StoredRows(self._doorkeeper)
 
     @property
     def pending(self) -> int:
@@ -124,8 +122,11 @@ class LmdbCounters:
             StoreError: as in `read`.
         """
         key = key_of(shingle, prefix)
+        stored = b""
         with self._reader.transaction() as txn:
-            [stored] = self._stored(txn, [key], bucket_of(now))
+            self._stored(txn, [], now)  # drops what is applied
+            if txn is not None and key not in self._hidden():
+                [stored] = records_of(txn, [key], self._doorkeeper, now)
             gains = self._own_pairs(txn, key)
         return decode.timeline(
             stored
@@ -176,7 +177,7 @@ class LmdbCounters:
     def _read(self, keys: list[bytes], now: float) -> list[list[list[int]]]:
         last = bucket_of(now)
         with self._reader.transaction() as txn:
-            rows = self._remembered.totals(keys, self._stored(txn, keys, last), now)
+            rows = self._stored(txn, keys, now)
             distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
         waiting = self._pending.and_then(self._outgoing.buffer)
@@ -186,22 +187,26 @@ class LmdbCounters:
             for bucket, count in counted.items():
                 first = first_window(bucket, last)
                 if first is not None:
-                    add_packed(owned(rows, place), count, first)
+                    rows[place] = with_packed(rows[place], count, first)
         return rows
 
-    def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], reference: int) -> list[bytes]:
-        """Return the records of keys, and drop what is applied from what is pending."""
+    def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], now: float) -> list[Row]:
+        """Return what the store has of keys, and drop what is applied from what is pending."""
         if txn is None:
-            return [b""] * len(keys)
-        if self._pending:
+            return [NOTHING] * len(keys)
+        if self._rows.is_new(txn, self._reader.environment, now) and self._pending:
             position = get_position(txn, self._outgoing.owner)
             if position is not None:
                 self._pending.applied(position.sequence)
-        records = stored_records(txn, keys, self._doorkeeper, reference)
+        rows = self._rows.read(txn, keys, now)
         if self._pending.hidden or self._outgoing.buffer.forgotten:
-            hidden = self._pending.hidden.keys() | self._outgoing.buffer.forgotten
-            records = [b"" if key in hidden else one for key, one in zip(keys, records, strict=True)]
-        return records
+            hidden = self._hidden()
+            rows = [NOTHING if key in hidden else row for key, row in zip(keys, rows, strict=True)]
+        return rows
+
+    def _hidden(self) -> AbstractSet[bytes]:
+        """Return the keys of which what the store has does not count any more."""
+        return self._pending.hidden.keys() | self._outgoing.buffer.forgotten
 
     def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
@@ -216,16 +221,3 @@ class LmdbCounters:
                 continue
             gains[sight.bucket] += 1
         return gains
-
-
-def stored_records(
-    txn: lmdb.Transaction[bytes], keys: list[bytes], doorkeeper: DoorkeeperReader, reference: int
-) -> list[bytes]:
-    """Return the records of keys, with what the doorkeeper has of those that have none; empty for the others."""
-    records = list(map(txn.get, keys, repeat(b"")))
-    absent = [place for place, one in enumerate(records) if not one]
-    if absent:
-        asked = np.frombuffer(b"".join([keys[place] for place in absent]), KEYS)
-        for place, cell in doorkeeper.add_to(txn, asked, absent, reference):
-            records[place] = cell
-    return records

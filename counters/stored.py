@@ -14,9 +14,9 @@ from oborona.counters import decode
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.lmdb_store import Reader
 from oborona.counters.record import key_of
-from oborona.counters.store import stored_records
+from oborona.counters.stored_rows import records_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
-from oborona.counters.window import Timeline, bucket_of
+from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.types import Metric, Prefix, Shingle, Window
 
@@ -36,9 +36,7 @@ class StoredCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        return decode.totals(
-            self._records([key_of(shingle, prefix) for shingle in shingles], bucket_of(now)), now
-        )
+        return decode.totals(self._records([key_of(shingle, prefix) for shingle in shingles], now), now)
 
     async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
         """Return 144 ten-minute buckets and 14 days up to `now`.
@@ -46,7 +44,7 @@ class StoredCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        return decode.timeline(self._records([key_of(shingle, prefix)], bucket_of(now))[0], now)
+        return decode.timeline(self._records([key_of(shingle, prefix)], now)[0], now)
 
     async def top(
         self,
@@ -78,9 +76,9 @@ class StoredCounters:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _records(self, keys: list[bytes], reference: int) -> list[bytes]:
+    def _records(self, keys: list[bytes], now: float) -> list[bytes]:
         with self._transaction() as txn:
-            return stored_records(txn, keys, self._doorkeeper, reference)
+            return records_of(txn, keys, self._doorkeeper, now)
 
     @contextmanager
     def _transaction(self) -> Iterator[lmdb.Transaction[bytes]]:

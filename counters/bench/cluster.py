@@ -14,6 +14,7 @@ import numpy as np
 
 from oborona.counters.bench.fill import ROUNDS, records, rounds
 from oborona.counters.bench.subject import BENCH, Size
+from oborona.counters.cluster.door import DOOR, SLOT
 from oborona.counters.cluster.layout import (
     APPLIED,
     APPLIED_KEYS,
@@ -48,12 +49,14 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
         access: how to reach it.
         durability: of the spools, as `ClusterCounters` takes it.
         pids: of its nodes on this machine, whose CPU is to count.
+        doorkeeper: whether shingles seen once get no record.
     """
 
     directory: str
     access: Access
     durability: Durability = "second"
     pids: tuple[int, ...] = ()
+    doorkeeper: bool = True
 
     @property
     def name(self) -> str:
@@ -93,7 +96,11 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
 
     def writer(self) -> ClusterWriter:
         return ClusterWriter(
-            self.directory, self.access, program="oborona counters bench", sync=self.durability != "none"
+            self.directory,
+            self.access,
+            program="oborona counters bench",
+            sync=self.durability != "none",
+            doorkeeper=self.doorkeeper,
         )
 
 
@@ -125,15 +132,18 @@ class ClusterWatch:
         return progress.covered(self._done)
 
     def size(self) -> Size:
-        """Return records and the memory of all primaries."""
-        ours = (b"p", APPLIED + self._outbox()[0])  # fields of a page that are no records
+        """Return records and shingles seen once, and the memory of all primaries."""
+        ours = (b"p", APPLIED + self._outbox()[0], DOOR)  # fields of a page that are no records
         fields = 0
         for tag in range(TAGS):
             pages = _pages(tag)
             lengths = _ask(self._shards, [(SLOT_OF_TAG[tag], (b"HLEN", page)) for page in pages])
             others = _ask(self._shards, [(SLOT_OF_TAG[tag], (b"HMGET", page, *ours)) for page in pages])
             fields += sum(map(_number, lengths))
-            fields -= sum(one is not None for two in others if isinstance(two, list) for one in two)
+            for found in others:
+                assert isinstance(found, list), "HMGET answers with a list"
+                fields -= sum(one is not None for one in found)
+                fields += len(found[-1] or b"") // SLOT.size
         used = 0
         for text in _ask_nodes(self._shards, b"INFO", b"memory"):
             assert isinstance(text, bytes), "INFO answers with text"

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Coroutine, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import hiredis
 
+from oborona.counters.cluster.connection import Connection
 from oborona.counters.cluster.wire import ASKING, MAP, Access, Address, Map, Reply, redirect, tells_old_map
 from oborona.errors import StoreError
 
@@ -25,63 +25,6 @@ PEACE_S: Final = 0.5  # between two tries to reach a node, or to get a map
 
 Question = tuple[int, bytes]
 """Its slot, and a packed command"""
-
-
-class _Connection(asyncio.Protocol):
-    """One connection; answers come in the order of the questions."""
-
-    def __init__(self) -> None:
-        self._reader = hiredis.Reader()
-        self._owed: deque[tuple[float, int, list[Reply], asyncio.Future[list[Reply]]]] = deque()
-        self._transport: asyncio.WriteTransport | None = None
-
-    @property
-    def usable(self) -> bool:
-        return self._transport is not None
-
-    def owes_since(self) -> float | None:
-        """When the oldest question was asked that has no answer yet, monotonic; None when there is none."""
-        return self._owed[0][0] if self._owed else None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.WriteTransport, transport)  # of uvloop: no subclass, and the same
-
-    def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
-        try:
-            while self._owed:
-                _asked, count, found, future = self._owed[0]
-                while len(found) < count:
-                    answer = self._reader.gets()
-                    if answer is False:
-                        return
-                    found.append(answer)
-                self._owed.popleft()
-                if not future.done():
-                    future.set_result(found)
-        except hiredis.ProtocolError:
-            self.give_up()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        while self._owed:
-            *_, future = self._owed.popleft()
-            if not future.done():
-                future.set_result([])  # no answer
-
-    def ask(self, commands: bytes, count: int) -> asyncio.Future[list[Reply]]:
-        """Send packed commands; the future gives their answers, or fewer when the connection is lost."""
-        future: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
-        if self._transport is None:
-            future.set_result([])
-        else:
-            self._owed.append((time.monotonic(), count, [], future))
-            self._transport.write(commands)
-        return future
-
-    def give_up(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
 
 
 class Nodes:
@@ -97,7 +40,7 @@ class Nodes:
     def __init__(self, access: Access, deadline_s: float) -> None:
         self._access = access
         self._deadline_s = deadline_s
-        self._connections: dict[Address, _Connection] = {}
+        self._connections: dict[Address, Connection] = {}
         self._tasks: dict[Address | None, tuple[float, asyncio.Task[None]]] = {}  # connecting; None: the map
         self._peace: dict[Address | None, float] = {}  # until when it is not tried, monotonic
         self._map: Map | None = None
@@ -203,7 +146,7 @@ class Nodes:
         connection = self._connections.get(address)
         return connection is not None and connection.usable
 
-    def _answers(self, connection: _Connection) -> bool:
+    def _answers(self, connection: Connection) -> bool:
         """Whether it may be asked; one that was silent for too long is given up."""
         since = connection.owes_since()
         if since is None:
@@ -235,7 +178,7 @@ class Nodes:
             async with asyncio.timeout(self._access.connect_s):
                 loop = asyncio.get_running_loop()
                 tls = self._access.tls()
-                _transport, connection = await loop.create_connection(_Connection, *address, ssl=tls)
+                _transport, connection = await loop.create_connection(Connection, *address, ssl=tls)
                 greeting = self._access.greeting()
                 if greeting:
                     [answer] = await connection.ask(greeting, 1) or [StoreError("it hung up")]

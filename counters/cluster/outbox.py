@@ -6,6 +6,7 @@ r"""What is on its way to the cluster, kept on this machine: an LMDB environment
     \0tags                    by tag: the last step that has something for it, the last one that the cluster has; u64 each
     \0done                    all steps up to this one were applied everywhere, u64
     \0spool/<owner>           how far that spool is taken into steps: file number, offset, sequence
+    \0top/...                 `top.py`; of what this machine counted
     \0taken/<step><owner>     of a step that is kept: the owner's last flush before it, and the last one in it; u64 each
     \1<step>                  a step (`steps.py`)
 
@@ -27,8 +28,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from oborona.counters import top
 from oborona.counters.cluster.layout import ID_BYTES, TAGS
 from oborona.counters.follow import Position
+from oborona.counters.heavy import Heavy
 from oborona.counters.lmdb_store import (
     I64,
     NEWEST_KEY,
@@ -72,7 +75,7 @@ class Outbox:
     Args:
         directory: exists.
         sync: whether a transaction is on the disk when it ends.
-        report: told, in words for an admin, when the file may grow.
+        report: told, in words for an admin, when the file may grow, and which notes are damaged.
 
     Raises:
         StoreError: it cannot be made or opened; `Damaged` if it is no whole file.
@@ -80,6 +83,7 @@ class Outbox:
 
     def __init__(self, directory: Path, *, sync: bool, report: Callable[[str], None]) -> None:
         self.directory = directory
+        self._report = report
         self._store = WriteSide(directory, MAP_BYTES, sync=sync, report=report)
         try:
             self._store.within(self._make)
@@ -158,6 +162,19 @@ class Outbox:
         gone = list(dropped)
         self._store.within(lambda txn: self._note(txn, self.last, gone, newest))
         self._settled(gone, newest)
+
+    def heavy(self) -> Heavy:
+        """Return the sketch of the heaviest keys that goes on from the notes."""
+        with as_store_error(self.directory), self._store.environment.begin() as txn:
+            return top.load(txn, self._report)
+
+    def keep_top(self, sketch: Heavy) -> None:
+        """Write the notes of the heaviest keys.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        self._store.within(lambda txn: top.keep(txn, sketch))
 
     def take(
         self,

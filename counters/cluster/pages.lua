@@ -4,7 +4,8 @@
 --   FCALL oborona_add_1 <keys> {word}a page... <body> <order>
 --
 --   order   the step that must have been the last one of this outbox here, and this one: two u64
---   body    id of the outbox, 8 bytes; current bucket i32; 1 if what is out of the windows may be dropped, u8; parts, u16
+--   body    id of the outbox, 8 bytes; current bucket i32; flags u8: 1 if what is out of the windows may be dropped, 2 if
+--           what is seen once gets a slot at the door; parts, u16
 --   part    forgets, adds, pairs: three u32; then
 --             forget   page u16, field 8 bytes
 --             add      page u16, field 8 bytes, cells u16, 8 bytes each
@@ -12,7 +13,8 @@
 --
 -- Returns the last step of this outbox that is applied here: this one or a later one, or, when nothing was done because a
 -- step between is missing, one before it. Everything is read and worked out before anything is written, so that an error
--- leaves nothing behind. All numbers are little-endian. What cells mean: counters/record.py; this does the same.
+-- leaves nothing behind. All numbers are little-endian. What cells mean: counters/record.py; this does the same. What the
+-- door is: counters/cluster/door.py.
 
 local RING, BUCKETS_A_DAY = 131072, 144
 local FINE_BUCKETS, DAYS_KEPT, FUTURE_BUCKETS = 150, 15, 144
@@ -24,6 +26,8 @@ local CHUNK = 1000              -- arguments to one command; Lua takes below 800
 local HALF = 2097152            -- 2^21: three digits of seven bits
 local TOP_BITS = 0x102040       -- the highest bit of each of three digits
 local LEVELS, METRICS = 9, 6
+local DOOR_BYTES = 4 * 128      -- slots at the door of a page
+local DOOR_RING = 65536
 
 -- The libraries of Lua are not there yet while functions are loaded.
 local function floor(number)
@@ -37,6 +41,11 @@ end
 -- The bucket nearest to `reference` that has this place on the ring.
 local function absolute(place, reference)
     return reference - ((reference - place + RING / 2) % RING - RING / 2)
+end
+
+-- Whether a bucket may still be in a window at `reference`.
+local function lives(bucket, reference)
+    return day_of(bucket) > day_of(reference) - DAYS_KEPT and bucket <= reference + FUTURE_BUCKETS
 end
 
 local function carries(one, other, sum)
@@ -105,7 +114,7 @@ local function tidy(record, reference)
         if reference then
             local bucket = absolute(floor(head / 2), reference)
             local day = day_of(bucket)
-            kept = day > day_of(reference) - DAYS_KEPT and bucket <= reference + FUTURE_BUCKETS
+            kept = lives(bucket, reference)
             if head % 2 == 1 or bucket <= reference - FINE_BUCKETS then
                 bucket = day * BUCKETS_A_DAY
                 head = bucket % RING * 2 + 1
@@ -165,6 +174,43 @@ local function seen_in_day(record, day)
     return false
 end
 
+-- The bucket of a slot, near `reference`.
+local function bucket_at(door, at, reference)
+    local place = struct.unpack('<I2', door, at + 2)
+    return reference - ((reference - place + DOOR_RING / 2) % DOOR_RING - DOOR_RING / 2)
+end
+
+-- Where a field's slot is at a door, nil if it has none; and its print.
+local function find(door, field)
+    local head, low = struct.unpack('>I2xxxxI2', field)
+    local print = struct.pack('<I2', (head + low) % DOOR_RING)
+    local at = door:find(print, 1, true)
+    while at and at % 4 ~= 1 do
+        at = door:find(print, at + 1, true)
+    end
+    return at, print
+end
+
+-- A field without a record gains something: its sighting at the door becomes a record; a first one gets a slot.
+-- Returns the record, nil when a slot will do.
+local function at_the_door(page, field, delta, now, admits)
+    local at, print = find(page.door, field)
+    if at then
+        local bucket = bucket_at(page.door, at, now)
+        page.door = page.door:sub(1, at - 1) .. page.door:sub(at + 4)
+        return struct.pack('<I4I4', 1, bucket % RING * 32768)
+    end
+    if admits and #delta == 8 then
+        local low, high = struct.unpack('<I4I4', delta)
+        local bucket = absolute(floor(high / 32768), now)
+        if low == 1 and high % 32768 == 0 and lives(bucket, now) then
+            page.door = (page.door .. print .. struct.pack('<I2', bucket % DOOR_RING)):sub(-DOOR_BYTES)
+            return nil
+        end
+    end
+    return ''
+end
+
 -- The parts of a body, and for each page the fields they name.
 local function parse(body, at, count, pages)
     local parts = {}
@@ -198,9 +244,9 @@ local function parse(body, at, count, pages)
     return parts
 end
 
--- What the pages store of the fields that are named: page.records, and page.swept.
+-- What the pages store of the fields that are named: page.records, page.swept and page.door.
 local function read(page)
-    local names = { 'p' }
+    local names = { 'p', 'd' }
     for field in pairs(page.fields) do
         names[#names + 1] = field
     end
@@ -213,11 +259,17 @@ local function read(page)
         end
     end
     page.swept, page.records.p = page.records.p, nil
+    page.door, page.records.d = page.records.d, nil
+    page.stored_door = page.door
 end
 
-local function apply(part, pages, reference)
+local function apply(part, pages, reference, now, admits)
     for _, one in ipairs(part.forgets) do
         local page, field = pages[one[1]], one[2]
+        local at = page.records[field] == '' and find(page.door, field)
+        if at then
+            page.door = page.door:sub(1, at - 1) .. page.door:sub(at + 4)
+        end
         page.records[field], page.changed[field] = '', true
     end
     local decided = {}
@@ -225,9 +277,10 @@ local function apply(part, pages, reference)
         local both, distinct, bucket = one[1], one[2], one[3]
         local day = day_of(bucket)
         local sight = both .. ' ' .. day
+        local pair = part.adds[both]
+        pair.is_half = true -- a record or nothing, so that pairs stay exact
         if not decided[sight] then
             decided[sight] = true
-            local pair = part.adds[both]
             if not seen_in_day(pages[pair[1]].records[pair[2]], day) then
                 local gains = part.adds[distinct]
                 gains[4] = add(gains[4] or '', struct.pack('<I4I4', 1, bucket % RING * 32768))
@@ -237,10 +290,27 @@ local function apply(part, pages, reference)
     for _, one in ipairs(part.adds) do
         local page, field, delta = pages[one[1]], one[2], one[3] .. (one[4] or '')
         if #delta > 0 then
-            page.records[field] = merge(page.records[field], delta, reference)
-            page.changed[field] = true
+            local record = page.records[field]
+            if record == '' and not one.is_half then
+                record = at_the_door(page, field, delta, now, admits)
+            end
+            if record then
+                page.records[field] = merge(record, delta, reference)
+                page.changed[field] = true
+            end
         end
     end
+end
+
+-- The slots that may still be in a window.
+local function tidy_door(door, reference)
+    local kept = {}
+    for at = 1, #door, 4 do
+        if lives(bucket_at(door, at, reference), reference) then
+            kept[#kept + 1] = door:sub(at, at + 3)
+        end
+    end
+    return table.concat(kept)
 end
 
 -- Go through a whole page: what is out of the windows, and what outboxes left that are no more.
@@ -258,6 +328,7 @@ local function sweep(page, reference, outboxes)
             page.records[field], page.changed[field] = '', true
         end
     end
+    page.door = tidy_door(page.door, reference)
 end
 
 -- Outboxes of this tag: id → true, and which of them are no more.
@@ -277,6 +348,9 @@ end
 
 local function write(page)
     local set, gone = {}, {}
+    if page.door ~= page.stored_door then
+        page.records.d, page.changed.d = page.door, true
+    end
     for field in pairs(page.changed) do
         local value = page.records[field]
         if #value > 0 then
@@ -300,7 +374,7 @@ end
 local function oborona_add(keys, args)
     local body = args[1]
     local before, step = struct.unpack('<I8I8', args[2])
-    local id, bucket, believed, count, at = struct.unpack('<c8i4BI2', body)
+    local id, bucket, flags, count, at = struct.unpack('<c8i4BI2', body)
     local applied = keys[1]
     local stored = redis.call('HGET', applied, id)
     local have = stored and tonumber(stored:match('^%d+')) or 0
@@ -315,9 +389,9 @@ local function oborona_add(keys, args)
     for _, page in ipairs(pages) do
         read(page)
     end
-    local reference = believed == 1 and bucket or nil
+    local reference = flags % 2 == 1 and bucket or nil
     for _, part in ipairs(parts) do
-        apply(part, pages, reference)
+        apply(part, pages, reference, bucket, flags >= 2)
     end
     local known, gone
     for _, page in ipairs(pages) do

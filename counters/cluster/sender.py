@@ -26,7 +26,7 @@ import lmdb
 
 from oborona.counters import running
 from oborona.counters.clock import SteadyClock
-from oborona.counters.cluster import steps
+from oborona.counters.cluster import candidates, steps
 from oborona.counters.cluster.delivery import Delivery
 from oborona.counters.cluster.outbox import Outbox, Step
 from oborona.counters.cluster.shards import Shards
@@ -35,8 +35,10 @@ from oborona.counters.follow import Follower
 from oborona.counters.lmdb_store import DATA, SPOOLS, as_store_error
 from oborona.counters.lmdb_write import open_or_begin_anew
 from oborona.counters.running import INTERVAL_S, Stop
+from oborona.counters.top import KEEP_S
 from oborona.counters.window import bucket_of
 from oborona.counters.writer import LOCK, READER_CHECK_S, STEP_BYTES
+from oborona.errors import StoreError
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
@@ -57,6 +59,7 @@ class ClusterWriter:
         sync: whether what is sent was on the disk before.
         retain_s: so long a step is kept after the cluster had it, seconds.
         outbox_bytes: with so much unsent, flushes wait in the spools.
+        doorkeeper: whether shingles seen once get no record.
         report: told, in words for an admin, what was cut, skipped, lost or failed.
 
     Raises:
@@ -74,11 +77,13 @@ class ClusterWriter:
         sync: bool = True,
         retain_s: float = RETAIN_S,
         outbox_bytes: int = OUTBOX_BYTES,
+        doorkeeper: bool = True,
         report: Callable[[str], None] = LOG.warning,
     ) -> None:
         self.directory = Path(directory)
         self._sync = sync
         self._outbox_bytes = outbox_bytes
+        self._doorkeeper = doorkeeper
         self._report = report
         folder = self.directory / OUTBOX
         with as_store_error(folder):
@@ -93,7 +98,7 @@ class ClusterWriter:
         self._shards = Shards(access)
         self._delivery = Delivery(self._outbox, self._shards, retain_s, report)
         self._behind = False
-        self._checked_at = self._looked_at = time.monotonic()
+        self._checked_at = self._looked_at = self._kept_at = time.monotonic()
         try:
             if before is not None and before != _file_number(folder):
                 self._pass_over()
@@ -104,6 +109,7 @@ class ClusterWriter:
     def _open(self) -> Outbox:
         outbox = Outbox(self.directory / OUTBOX, sync=self._sync, report=self._report)
         try:
+            self._heavy = outbox.heavy()
             self._clock = SteadyClock(outbox.newest)
             self._follower = Follower(self.directory / SPOOLS, outbox.positions, self._report)
             self._follower.sweep()
@@ -151,13 +157,23 @@ class ClusterWriter:
         """
         self._delivery.check()
 
+    def keep_top(self) -> None:
+        """Write down which keys are the heaviest, if that has changed.
+
+        Raises:
+            StoreError: the outbox cannot be written.
+        """
+        if self._heavy.changed:
+            self._outbox.keep_top(self._heavy)
+            self._heavy.changed = False
+
     @property
     def behind(self) -> bool:
         """Whether the last step left something in the spools that it could have taken."""
         return self._behind
 
     def chores(self, now: float, monotonic: float) -> None:
-        """Check, and clear slots of readers that died, when it is time.
+        """Check, write the heaviest keys down, clear slots of readers that died, when it is time.
 
         Raises:
             StoreError: the outbox cannot be written.
@@ -166,6 +182,9 @@ class ClusterWriter:
         if monotonic - self._checked_at >= CHECK_S:
             self.check()
             self._checked_at = monotonic
+        if monotonic - self._kept_at >= KEEP_S:
+            self._kept_at = monotonic
+            self.keep_top()
         if monotonic - self._looked_at >= READER_CHECK_S:
             with as_store_error(self.directory):
                 self.environment.reader_check()
@@ -180,6 +199,10 @@ class ClusterWriter:
             StoreVersion: a newer Oborona counts in the cluster.
         """
         running.run(self, stop, interval_s, clock, self._report)
+        try:
+            self.keep_top()
+        except StoreError as error:
+            self._report(f"the heaviest keys of the last half minute are not written down: {error}")
 
     def close(self) -> None:
         """Hang up, close the outbox and let go of its lock."""
@@ -198,12 +221,21 @@ class ClusterWriter:
             believed = self._clock.believes(reference)
             number = int(self._outbox.last.max()) + 1
             befores = self._outbox.last.tolist()
-            made = steps.make(collected.batches, reference, befores, self._outbox.id, believed=believed)
+            made = steps.make(
+                collected.batches,
+                reference,
+                befores,
+                self._outbox.id,
+                believed=believed,
+                doorkeeper=self._doorkeeper,
+            )
             tags = [share.tag for share in made.shares]
-            step = Step(number, tags, steps.encode(made.shares)) if tags else None
+            step = Step(number, tags, steps.encode(made.shares, now)) if tags else None
             self._outbox.take(collected.positions, self._orphans, self._clock.newest, step)
-            if made.foreign:
-                self._report(f"{made.foreign} counts are left out: their time is over half a year from now")
+            candidates.feed(self._heavy, made.parts, now)
+            foreign = sum(one.total.foreign for one in made.parts)
+            if foreign:
+                self._report(f"{foreign} counts are left out: their time is over half a year from now")
             if made.parted:
                 self._report(f"{made.parted} pairs are left out: the hashes of the two begin differently")
         self._orphans = set()

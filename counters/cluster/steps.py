@@ -1,6 +1,6 @@
 """One step of an outbox as bytes: what each tag is sent. Batches in, bytes out; no file and no socket here.
 
-    step      shares, u16; then for each: tag u8, step that must have been the last one of this tag u64, pages u16,
+    step      Unix time it was made at, f64; shares, u16; then for each: tag u8, step that must have been the last one of this tag u64, pages u16,
               length of the body u32, two bytes for each page, the body
     body      what the function of `pages.lua` takes: what a page gains, forgets and which pairs it decides
 
@@ -19,15 +19,18 @@ import msgspec
 
 from oborona.counters.batch import Batch
 from oborona.counters.cluster.layout import APPLIED_KEYS, FIRST_HASH_BYTE, OPENINGS, field_of
+from oborona.counters.merge import Applied
 from oborona.counters.record import CELL_BYTES
 from oborona.counters.summed import summed
 
-HEAD: Final = struct.Struct("<8siBH")  # id of the outbox, current bucket, whether it is believed, parts
+HEAD: Final = struct.Struct("<8siBH")  # id of the outbox, current bucket, flags, parts
+BELIEVED: Final = 1
+DOORKEEPER: Final = 2
 COUNTS: Final = struct.Struct("<III")  # of a part: forgets, adds, pairs
 FORGET: Final = struct.Struct("<H8s")
 ADD: Final = struct.Struct("<H8sH")
 PAIR: Final = struct.Struct("<IIi")
-SHARES: Final = struct.Struct("<H")
+STEP: Final = struct.Struct("<dH")
 SHARE: Final = struct.Struct("<BQHI")
 ORDER: Final = struct.Struct("<QQ")
 PAGE_BYTES: Final = 2
@@ -60,7 +63,7 @@ class Made(msgspec.Struct, frozen=True):
     """Batches as a step."""
 
     shares: list[Share]
-    foreign: int  # counts left out: their time is over half a year from now
+    parts: list[Applied]  # what they were
     parted: int  # pairs left out: the hashes of the two begin differently
 
 
@@ -103,7 +106,13 @@ class _Tag:
 
 
 def make(
-    batches: Sequence[Batch], reference: int, befores: Sequence[int], outbox: bytes, *, believed: bool
+    batches: Sequence[Batch],
+    reference: int,
+    befores: Sequence[int],
+    outbox: bytes,
+    *,
+    believed: bool,
+    doorkeeper: bool = False,
 ) -> Made:
     """Return what batches add up to, by tag.
 
@@ -113,32 +122,33 @@ def make(
         befores: by tag, the last step that had something for it.
         outbox: its id.
         believed: whether what is out of the windows at `reference` may be dropped.
+        doorkeeper: whether what is seen once gets no record.
     """
+    flags = BELIEVED * believed | DOORKEEPER * doorkeeper
     tags: dict[int, _Tag] = {}
-    foreign = parted = 0
+    parts: list[Applied] = []
+    parted = 0
     for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
         for part in ([one] for one in run) if forgets else (list(run),):
-            touched: set[int] = set()
-            left_out, apart = _gather(part, reference, tags, touched)
-            foreign += left_out
-            parted += apart
-            for tag in touched:
-                tags[tag].end_part()
+            total = summed(part, reference)
+            parts.append(Applied([key for one in part for key in one.forgotten], total))
+            parted += _gather(parts[-1], tags)
     shares = [
         Share(
             tag,
             befores[tag],
             b"".join(one.pages),
-            HEAD.pack(outbox, reference, believed, len(one.parts)) + b"".join(one.parts),
+            HEAD.pack(outbox, reference, flags, len(one.parts)) + b"".join(one.parts),
         )
         for tag, one in sorted(tags.items())
     ]
-    return Made(shares, foreign, parted)
+    return Made(shares, parts, parted)
 
 
-def _gather(
-    part: Sequence[Batch], reference: int, tags: dict[int, _Tag], touched: set[int]
-) -> tuple[int, int]:
+def _gather(part: Applied, tags: dict[int, _Tag]) -> int:
+    """Divide a part among tags; returns how many pairs are left out."""
+    touched: set[int] = set()
+
     def of(key: bytes) -> _Tag:
         tag = key[FIRST_HASH_BYTE]
         touched.add(tag)
@@ -147,24 +157,24 @@ def _gather(
             one = tags[tag] = _Tag()
         return one
 
-    for batch in part:
-        for key in batch.forgotten:
-            of(key).forget(key)
-    total = summed(part, reference)
-    for key, cells in zip(total.key_bytes(), total.deltas(), strict=True):
+    for key in part.forgotten:
+        of(key).forget(key)
+    for key, cells in zip(part.total.key_bytes(), part.total.deltas(), strict=True):
         of(key).add(key, cells)
     parted = 0
-    for both, distinct, bucket in total.pairs:
+    for both, distinct, bucket in part.total.pairs:
         if both[FIRST_HASH_BYTE] == distinct[FIRST_HASH_BYTE]:
             of(both).pair(both, distinct, bucket)
         else:
             parted += 1
-    return total.foreign, parted
+    for tag in touched:
+        tags[tag].end_part()
+    return parted
 
 
-def encode(shares: Sequence[Share]) -> bytes:
-    """Return a step as it is kept."""
-    found = [SHARES.pack(len(shares))]
+def encode(shares: Sequence[Share], now: float) -> bytes:
+    """Return a step as it is kept, made at Unix time `now`."""
+    found = [STEP.pack(now, len(shares))]
     for one in shares:
         found += [
             SHARE.pack(one.tag, one.before, len(one.pages) // PAGE_BYTES, len(one.body)),
@@ -177,8 +187,8 @@ def encode(shares: Sequence[Share]) -> bytes:
 def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[Share]:
     """Yield the shares of a step that is kept, of these tags alone if they are given."""
     tags = None if wanted is None else set(wanted)
-    (count,) = SHARES.unpack_from(step)
-    at = SHARES.size
+    _time, count = STEP.unpack_from(step)
+    at = STEP.size
     for _ in range(count):
         tag, before, pages, length = SHARE.unpack_from(step, at)
         at += SHARE.size
@@ -186,3 +196,9 @@ def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[Share]:
         if tags is None or tag in tags:
             yield Share(tag, before, step[at:body], step[body : body + length])
         at = body + length
+
+
+def made_at(step: bytes) -> float:
+    """Return the Unix time at which a step that is kept was made."""
+    time: float = STEP.unpack_from(step)[0]
+    return time

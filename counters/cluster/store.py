@@ -14,11 +14,9 @@ worker's own adds.
 
 from __future__ import annotations
 
+import itertools
 import os
-import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,26 +24,21 @@ import lmdb
 
 from oborona.counters import decode, record
 from oborona.counters.buffer import ENTRIES, cells_of
-from oborona.counters.cluster.layout import (
-    APPLIED,
-    FIRST_HASH_BYTE,
-    SLOT_OF_TAG,
-    field_of,
-    page_of,
-)
-from oborona.counters.cluster.nodes import Nodes, Question
+from oborona.counters.cluster.asking import Asking, Stored
+from oborona.counters.cluster.nodes import Nodes
+from oborona.counters.cluster.own import Own
 from oborona.counters.cluster.progress import Progress
-from oborona.counters.cluster.recent import STALE_S, Answer, Recent
+from oborona.counters.cluster.recent import STALE_S, Recent
 from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.waiting import Waiting
-from oborona.counters.cluster.wire import Access, pack
+from oborona.counters.cluster.wire import Access
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import add_to, owned, waiting_cells
+from oborona.counters.pending import add_to, waiting_cells
 from oborona.counters.record import key_of
 from oborona.counters.remembered import Remembered
-from oborona.counters.rows import add_packed, first_window
+from oborona.counters.rows import first_window, with_packed
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
@@ -55,9 +48,6 @@ DEADLINE_S: Final = 0.05
 PAIRS_READ: Final = 64  # pairs of one read whose records are read along
 
 Rows = list[list[list[int]]]
-
-
-UNFLUSHED: Final = 1 << 62  # stands for the flush that is to come
 
 
 class ClusterCounters:
@@ -99,9 +89,11 @@ class ClusterCounters:
             buffer_entries=buffer_entries,
         )
         self._reader = Reader(where / OUTBOX, environment)
-        self._progress = Progress(self._reader, self._outgoing.owner, stale_s)
         self._nodes = Nodes(access, deadline_s)
         self._recent = Recent(stale_s)
+        progress = Progress(self._reader, self._outgoing.owner, stale_s)
+        self._asking = Asking(self._nodes, progress, self._recent)
+        self._own = Own(self._outgoing, self._waiting)
         self._remembered = Remembered()
 
     @property
@@ -150,19 +142,15 @@ class ClusterCounters:
             StoreError: part of the cluster does not answer, or as in `read`.
         """
         key = key_of(shingle, prefix)
-        stored = await self._stored([key])
+        stored = await self._stored([key], bucket_of(now))
         if stored.missing:
             raise StoreError(f"the cluster does not answer: {self._nodes.trouble}")
-        own = []
-        if key not in self._outgoing.buffer.forgotten:
-            own += [
-                cells_of(packed, bucket) for bucket, packed in self._waiting.counts(key, stored.after(key))
-            ]
-        own.append(waiting_cells(key, [self._outgoing.buffer]))
-        own += [
-            record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own_pairs(key, stored).items()
+        own = [
+            *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
+            waiting_cells(key, [self._outgoing.buffer]),
+            *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
         ]
-        return decode.timeline(self._record(key, stored) + b"".join(own), now)
+        return decode.timeline(self._own.record(key, stored) + b"".join(own), now)
 
     def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
@@ -205,126 +193,24 @@ class ClusterCounters:
             self._reader.close()
 
     async def _read(self, keys: list[bytes], now: float) -> Rows:
-        stored = await self._stored(keys)
         last = bucket_of(now)
-        rows = self._remembered.totals(keys, [self._record(key, stored) for key in keys], now)
-        buffer, waiting = self._outgoing.buffer, self._waiting
+        stored = await self._stored(keys, last)
+        rows = self._remembered.totals(keys, [self._own.record(key, stored) for key in keys], now)
         for place, key in enumerate(keys):
-            if key in waiting.counted and key not in buffer.forgotten:
-                for bucket, packed in waiting.counts(key, stored.after(key)):
-                    first = first_window(bucket, last)
-                    if first is not None:
-                        add_packed(owned(rows, place), packed, first)
-            if key in waiting.paired or key in buffer.pairs:
-                for bucket, count in self._own_pairs(key, stored).items():
-                    first = first_window(bucket, last)
-                    if first is not None:
-                        add_packed(owned(rows, place), count, first)
-        add_to(rows, keys, [buffer], now)
+            gains = itertools.chain(self._own.counts(key, stored), self._own.gains(key, stored).items())
+            for bucket, packed in gains:
+                first = first_window(bucket, last)
+                if first is not None:
+                    rows[place] = with_packed(rows[place], packed, first)
+        add_to(rows, keys, [self._outgoing.buffer], now)
         if stored.missing:
             raise StorePartial(
                 f"{stored.missing} of {len(keys)} shingles are not answered for: {self._nodes.trouble}", rows
             )
         return rows
 
-    async def _stored(self, keys: Sequence[bytes]) -> _Stored:
-        """Return what the cluster has of keys, and of the pairs of this worker's that wait to be decided."""
-        if not self._progress.id:
-            self._progress.look(time.monotonic())
-        wanted = dict.fromkeys(keys)
-        pairs = dict.fromkeys(islice(self._waiting_pairs(keys), PAIRS_READ))
-        now = time.monotonic()
-        stored = _Stored(self._progress)
-        pages: dict[bytes, list[bytes]] = {}
-        slots: list[int] = []
-        # pairs first: a node answers in order, so a page of P that has a flush tells that a page of U has it, too
-        for key in (*pairs, *wanted):
-            answer = self._recent.get(key, now)
-            if answer is not None:
-                stored.answers[key] = answer
-                continue
-            page = page_of(key)
-            if page not in pages:
-                pages[page] = []
-                slots.append(SLOT_OF_TAG[key[FIRST_HASH_BYTE]])
-            pages[page].append(key)
-        outbox = self._progress.id
-        applied = APPLIED + outbox
-        questions: list[Question] = [
-            (slot, pack((b"HMGET", page, applied, *map(field_of, asked))))
-            for slot, (page, asked) in zip(slots, pages.items(), strict=True)
-        ]
-        replies = await self._nodes.ask(questions) if questions else []
-        done = self._progress.look(time.monotonic())
-        self._waiting.drop(done)
-        if self._progress.id != outbox:  # begun, or begun anew: what pages say of the other one is of no use
-            self._recent.clear()
-            return await self._stored(keys)
-        for asked, reply in zip(pages.values(), replies, strict=True):
-            if isinstance(reply, list):
-                step = int(reply[0] or 0)
-                for key, cells in zip(asked, reply[1:], strict=True):
-                    stored.answers[key] = self._recent.put(key, Answer(now, cells or b"", step))
-            else:
-                stored.missing += sum(key in wanted for key in asked)
-                stored.answers |= {key: old for key in asked if (old := self._recent.last(key))}
+    async def _stored(self, keys: list[bytes], reference: int) -> Stored:
+        halves = dict.fromkeys(itertools.islice(self._own.halves(keys), PAIRS_READ))
+        stored = await self._asking.ask(keys, halves, reference)
+        self._waiting.drop(self._asking.done)
         return stored
-
-    def _waiting_pairs(self, keys: Sequence[bytes]) -> Iterator[bytes]:
-        """Yield the P's of those of this worker's pairs that the cluster may not have decided yet."""
-        pairs = self._outgoing.buffer.pairs
-        if not (pairs or self._waiting.paired):
-            return
-        for key in keys:
-            for _flush, (both, _day), _bucket in self._waiting.pairs(key, 0):
-                yield both
-            for both, _day in pairs.get(key, ()):
-                yield both
-
-    def _record(self, key: bytes, stored: _Stored) -> bytes:
-        return b"" if self._forgotten_by(key) > stored.after(key) else stored.cells(key)
-
-    def _own_pairs(self, distinct: bytes, stored: _Stored) -> Counter[int]:
-        """Return what U is about to gain from this worker's own pairs, by bucket."""
-        buffer = self._outgoing.buffer
-        sights = [
-            *self._waiting.pairs(distinct, stored.after(distinct)),
-            *((UNFLUSHED, sight, bucket) for sight, bucket in buffer.pairs.get(distinct, {}).items()),
-        ]
-        begins = self._forgotten_by(distinct)
-        gains: Counter[int] = Counter()
-        known: dict[tuple[bytes, int], int] = {}
-        for flush, sight, bucket in sights:
-            both, day = sight
-            forgotten = self._forgotten_by(both)
-            if sight in known and not known[sight] < forgotten <= flush:
-                continue
-            known[sight] = flush
-            since = stored.after(both) < forgotten <= flush  # what the cluster has of P is from before
-            if flush >= begins and (since or not record.seen_in_day(stored.cells(both), day)):
-                gains[bucket] += 1
-        return gains
-
-    def _forgotten_by(self, key: bytes) -> int:
-        """Return the last flush that forgot a key, which comes before what that flush counts."""
-        return UNFLUSHED if key in self._outgoing.buffer.forgotten else self._waiting.hidden.get(key, 0)
-
-
-class _Stored:
-    """What one round trip found."""
-
-    __slots__ = ("_progress", "answers", "missing")
-
-    def __init__(self, progress: Progress) -> None:
-        self.answers: dict[bytes, Answer] = {}
-        self.missing = 0  # keys that were asked for and not answered
-        self._progress = progress
-
-    def cells(self, key: bytes) -> bytes:
-        answer = self.answers.get(key)
-        return answer.cells if answer is not None else b""
-
-    def after(self, key: bytes) -> int:
-        """Return the last of our flushes that is in the answer."""
-        answer = self.answers.get(key)
-        return self._progress.covered(answer.step if answer is not None else 0)

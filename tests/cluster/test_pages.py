@@ -130,7 +130,8 @@ def test_a_step_is_kept_as_it_is_made(shards: Shards) -> None:
     made = steps.make(
         [batch([(key, NOON, one) for key in keys], keys[:9])], NOON, [5] * 256, OUTBOX, believed=True
     )
-    kept = steps.encode(made.shares)
+    kept = steps.encode(made.shares, 7.5)
+    assert steps.made_at(kept) == 7.5
     assert list(steps.decode(kept)) == made.shares
     assert list(steps.decode(kept, [7, 200])) == [made.shares[7], made.shares[200]]
 

@@ -94,7 +94,7 @@ _WORDS: Final = {
     default=DOORKEEPER_BYTES >> 20,
     show_default=True,
     metavar="MIB",
-    help="Size of the table of shingles seen once; 0: all get records.",
+    help="Size of the table of shingles seen once; 0: all get records. A cluster has them in its pages.",
 )
 @click.option(
     "--directory",
@@ -125,7 +125,7 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="oborona-bench-", dir=directory) as folder:
         subject: Subject
         if store == "cluster":
-            subject = _cluster(f"{folder}/counters", nodes, durability)
+            subject = _cluster(f"{folder}/counters", nodes, durability, doorkeeper=bool(doorkeeper))
         else:
             room = os.statvfs(folder)
             if room.f_bavail * room.f_frsize < keys * BYTES_A_KEY:
@@ -147,7 +147,9 @@ def bench(
         Terminal().print(_table(report))
 
 
-def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability) -> Subject:
+def _cluster(
+    directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool
+) -> Subject:
     from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
     from oborona.counters.cluster.wire import Access, Address  # noqa: PLC0415
 
@@ -157,7 +159,9 @@ def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability) -> 
         raise click.BadParameter(str(error)) from None
     if not nodes:
         raise click.UsageError("--store cluster needs --nodes")
-    return ClusterSubject(directory=directory, access=access, durability=durability)
+    return ClusterSubject(
+        directory=directory, access=access, durability=durability, doorkeeper=doorkeeper
+    )
 
 
 @contextmanager
