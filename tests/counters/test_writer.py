@@ -152,8 +152,9 @@ async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
 
 
 async def test_a_reader_notices_that_the_store_was_set_aside(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: CounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lmdb_store, "LOOK_S", 0.0)
     worker.add(message(1), ONE, NOON)
     worker.flush(NOON)
     writer.step(NOON)
