@@ -50,9 +50,10 @@ fmt:             ## format the code
 docs:            ## write again what is generated from code: settings, facts, shingle types
 	$(BIN)/python -m oborona.cli.document
 
-bench:           ## messages a second, CPU and memory of a scan (docs/performance.md)
+bench:           ## messages a second, CPU and memory of a scan (docs/performance.md), and what counting costs (docs/scaling.md)
 	@./setup test
 	$(BIN)/python benchmarks/scan.py
+	$(BIN)/python benchmarks/counters.py
 
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \

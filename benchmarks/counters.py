@@ -85,7 +85,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     os.environ["PYTHONPATH"] = str(ROOT)  # the processes of a run import the peers by name
-    load = Load(keys=asked.keys, seconds=asked.seconds, rate=asked.rate, workers=asked.workers)
+    try:
+        load = Load(keys=asked.keys, seconds=asked.seconds, rate=asked.rate, workers=asked.workers)
+    except ValueError as error:
+        parser.error(str(error))
     console = Console(width=140)
     reports = []
     for store in asked.store or STORES:

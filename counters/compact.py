@@ -59,8 +59,9 @@ def compact(directory: Path) -> Compacted:
         StoreError: there is no store, it is damaged, or it cannot be copied; it stays as it is.
     """
     path, copy = directory / DATA, directory / COPY
-    if not path.exists():
-        raise StoreError(f"no counter store in {directory}: has the writer run?")
+    with as_store_error(directory):
+        if not path.exists():
+            raise StoreError(f"no counter store in {directory}: has the writer run?")
     with _nobody_writes(directory), as_store_error(directory):
         copy.unlink(missing_ok=True)  # of one that was killed
         before = path.stat()

@@ -22,10 +22,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, RING
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, FUTURE_BUCKETS, RING
 from oborona.counters.window import BUCKETS_A_DAY, DAYS
 
 WAYS: Final = 8
+MOST_BYTES: Final = 16 << 30  # places are 32 bits
 SLOT_BYTES: Final = 4
 BUCKET_BITS: Final = 17
 PRINT: Final = np.uint32((1 << 15) - 1)
@@ -92,10 +93,24 @@ def lonely(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def find(slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64], reference: int) -> Kept:
-    """Return which keys have a sighting in the table that is not out of the fortnight at bucket `reference`."""
+def find(
+    slots: Slots,
+    heads: npt.NDArray[np.uint16],
+    hashes: npt.NDArray[np.uint64],
+    reference: int,
+    meanwhile: Changes | None = None,
+) -> Kept:
+    """Return which keys have a sighting in the table that is not out of the fortnight at bucket `reference`.
+
+    Args:
+        slots: as they are.
+        heads: of the keys.
+        hashes: beside `heads`.
+        reference: the current bucket.
+        meanwhile: changes that are decided and not made.
+    """
     sets, prints = _places(slots, heads, hashes)
-    rows = slots[sets]
+    rows = _rows(slots, sets, meanwhile)
     found = np.zeros(len(sets), dtype=bool)
     at, ways = np.nonzero(rows >> BUCKET_BITS == prints[:, None])
     if len(at):  # few: mostly none of a message's new keys
@@ -139,6 +154,7 @@ def admit(
     hashes: npt.NDArray[np.uint64],
     buckets: npt.NDArray[np.uint32],
     reference: int,
+    meanwhile: Changes | None = None,
 ) -> Changes:
     """Return what gives each key a slot; keys that are too many for one set at once get none.
 
@@ -148,6 +164,7 @@ def admit(
         hashes: beside `heads`.
         buckets: ring buckets of their sightings.
         reference: the current bucket.
+        meanwhile: changes that are decided and not made.
     """
     sets, prints = _places(slots, heads, hashes)
     order = np.argsort(sets, kind="stable")
@@ -158,7 +175,8 @@ def admit(
     rank = numbers - np.maximum.accumulate(np.where(first, numbers, 0))  # how many of the set come before it
     fits = rank < WAYS
     sets, prints, buckets, rank = sets[fits], prints[fits], buckets[fits], rank[fits]
-    oldest_first = np.argsort(-_ages(slots[sets], reference), axis=1, kind="stable")
+    rows = _rows(slots, sets, meanwhile)
+    oldest_first = np.argsort(-_ages(rows, reference), axis=1, kind="stable")
     ways = oldest_first[np.arange(len(sets)), rank]
     values = prints << BUCKET_BITS | buckets
     return Changes((sets * WAYS + ways).astype(np.uint32), values.astype(np.uint32))
@@ -177,6 +195,19 @@ def together(changes: list[Changes]) -> Changes:
     )
 
 
+def _rows(slots: Slots, sets: npt.NDArray[np.intp], meanwhile: Changes | None) -> Slots:
+    """Return the slots of some sets, as they will be when changes are made."""
+    rows = slots[sets]
+    if meanwhile is not None and len(meanwhile):
+        places, last = np.unique(meanwhile.places[::-1], return_index=True)  # the last one wins
+        values = meanwhile.values[::-1][last]
+        wanted = sets[:, None] * WAYS + np.arange(WAYS)
+        at = np.searchsorted(places, wanted).clip(max=len(places) - 1)
+        changed = places[at] == wanted
+        rows[changed] = values[at[changed]]
+    return rows
+
+
 def _places(
     slots: Slots, heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint32]]:
@@ -187,7 +218,10 @@ def _places(
 
 
 def _ages(rows: Slots, reference: int) -> npt.NDArray[np.int32]:
-    """Return by slot how many buckets ago its sighting was; at least RING for an empty one, below 0 for the future."""
+    """Return by slot how many buckets ago its sighting was; below 0 for the future, RING for one that is empty or wrong.
+
+    What lies more than a day ahead comes from a clock that was wrong, as in a record.
+    """
     ages = (np.int32(reference % RING) - (rows & BUCKET).astype(np.int32)) % np.int32(RING)
     ages = np.where(ages > AHEAD, ages - RING, ages).astype(np.int32)
-    return np.where(rows == 0, np.int32(RING), ages)
+    return np.where((rows == 0) | (ages < -FUTURE_BUCKETS), np.int32(RING), ages)

@@ -133,16 +133,22 @@ def set_aside(directory: Path, now: float) -> Path:
     return directory / f"{DATA}.damaged-{stamp}"
 
 
-def fill_up(environment: lmdb.Environment, directory: Path) -> None:
-    """Give a data file that was cut short its length back, in zeros: reading there is then an error, and not SIGBUS.
+def missing(environment: lmdb.Environment, directory: Path) -> int:
+    """Return how many bytes the data file is shorter than its pages; reading there would end the process by SIGBUS."""
+    length = int((environment.info()["last_pgno"] + 1) * environment.stat()["psize"])
+    return max(0, length - (directory / DATA).stat().st_size)  # looked at last: it only grows
 
-    A sound file may also be short, by pages that were taken and never written; they stay unused. To be called by who
-    holds the writer's lock.
+
+def fill_up(environment: lmdb.Environment, directory: Path) -> None:
+    """Give a data file that is too short its length, in zeros: reading there is then an error, and not SIGBUS.
+
+    One was cut short, another has pages at its end that a transaction took and never wrote; these stay unused. To be called
+    by who holds the writer's lock.
     """
-    length = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
-    path = directory / DATA
-    if path.stat().st_size < length:
-        os.truncate(path, length)
+    short = missing(environment, directory)
+    if short:
+        path = directory / DATA
+        os.truncate(path, path.stat().st_size + short)
 
 
 def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
@@ -261,6 +267,12 @@ class Reader:
             max_spare_txns=1,
         )
         try:
+            short = missing(environment, self.directory)
+            if short:
+                raise Damaged(
+                    f"the counter store in {self.directory} is damaged: {DATA} is {short} bytes shorter than its pages;"
+                    " the writer looks at it when it starts"
+                )
             with begin(environment) as txn:
                 made = check_version(txn, self.directory)
         except BaseException:

@@ -26,7 +26,7 @@ from oborona.counters.lmdb_store import (
     fill_up,
     set_aside,
 )
-from oborona.errors import StoreFull
+from oborona.errors import StoreError, StoreFull
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class WriteSide:
         self._sync = sync
         self._report = report
         self._panicked = False  # the environment is of no use until it is opened again
+        self._failures = trust.check(directory, report)
+        self._opened_at = time.monotonic()
         self._environment = self._opened()
 
     @property
@@ -77,7 +79,9 @@ class WriteSide:
             while True:
                 try:
                     with environment.begin(write=True) as txn:
-                        return work(txn)
+                        done = work(txn)
+                    self._keep_length()
+                    return done
                 except lmdb.MapFullError:
                     self._grow()
                 except lmdb.PanicError:
@@ -86,17 +90,28 @@ class WriteSide:
                     raise
 
     def close(self) -> None:
-        """Close the environment."""
+        """Close the environment, and note that this was in order."""
         self._environment.close()
+        ran = time.monotonic() - self._opened_at >= trust.RUN_S
+        try:
+            trust.take_note(self.directory, synced=self._sync, failures=0 if ran else self._failures)
+        except StoreError as error:
+            self._report(f"that the counter store was closed in order is not noted: {error}")
+
+    def _keep_length(self) -> None:
+        """Readers refuse a file that is shorter than its pages."""
+        try:
+            fill_up(self._environment, self.directory)
+        except OSError as error:  # what was done is committed all the same
+            self._report(f"the counter store in {self.directory} is shorter than its pages: {error}")
 
     def _opened(self) -> lmdb.Environment:
-        trust.check(self.directory, self._report)
         with as_store_error(self.directory):
             environment = self._open()
             try:
                 fill_up(environment, self.directory)
                 environment.reader_check()
-                trust.take_note(self.directory, synced=self._sync)
+                trust.take_note(self.directory, synced=self._sync, failures=self._failures + 1)
             except BaseException:
                 environment.close()
                 raise

@@ -30,6 +30,7 @@ from oborona.types import Amounts
 
 ONE_SEEN: Final = Amounts(seen=1)
 HEAD_BYTES: Final = 2
+NO_CHANGES: Final = doorkeeper.together([])
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -49,17 +50,14 @@ def apply_in_order(
 ) -> tuple[list[Applied], Changes]:
     """Merge batches into the records as `apply` does, those that forget in their place among the others."""
     applied: list[Applied] = []
-    changes: list[Changes] = []
+    changes = doorkeeper.together([])
     for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
         together = list(run)
         for part in [[one] for one in together] if forgets else [together]:
-            if slots is not None and changes:
-                slots = slots.copy()
-                changes[-1].make(slots)
-            total, changed = apply(txn, part, reference, believed=believed, slots=slots)
+            total, changed = apply(txn, part, reference, believed=believed, slots=slots, meanwhile=changes)
             applied.append(Applied(part[0].forgotten, total))
-            changes.append(changed)
-    return applied, doorkeeper.together(changes)
+            changes = doorkeeper.together([changes, changed])
+    return applied, changes
 
 
 def apply(
@@ -69,6 +67,7 @@ def apply(
     *,
     believed: bool,
     slots: Slots | None = None,
+    meanwhile: Changes = NO_CHANGES,
 ) -> tuple[Summed, Changes]:
     """Merge batches into the records.
 
@@ -78,24 +77,26 @@ def apply(
         reference: the current ten-minute bucket.
         believed: whether counts out of the window at `reference` may be dropped.
         slots: of the doorkeeper, which stay as they are; None when there is none.
+        meanwhile: changes to it that are decided and not made.
 
     Returns:
         What the batches added up to, and what the doorkeeper is to change once the transaction is committed.
     """
-    changes = [_forget(txn, batches, slots, reference)]
-    if slots is not None and len(changes[0]):
-        slots = slots.copy()
-        changes[0].make(slots)
+    changes = [_forget(txn, batches, slots, reference, meanwhile)]
     pairs = pairs_of(batches, reference)
     total = summed(batches, reference, gains=_new_pairs(txn, pairs))
     keys = total.key_bytes()
     with txn.cursor() as cursor:
         stored = dict(cursor.getmulti(keys))
+    for key in [key for key, one in stored.items() if not one or len(one) % CELL_BYTES]:
+        del stored[key]  # damaged: `verify` says so; what is counted now takes its place
     is_stored = np.fromiter(map(stored.__contains__, keys), bool, len(keys))
     values: list[bytes] = [b""] * len(keys)
     new, again = np.flatnonzero(~is_stored), np.flatnonzero(is_stored)
     if slots is not None:
-        new, seen_before, sightings, at_the_door = _at_the_door(total, new, pairs, slots, reference)
+        new, seen_before, sightings, at_the_door = _at_the_door(
+            total, new, pairs, slots, reference, doorkeeper.together([meanwhile, *changes])
+        )
         changes += at_the_door
         _put(values, seen_before, _grown(total, seen_before, sightings, None))
     _put(values, new, total.deltas(new))
@@ -121,7 +122,11 @@ def _put(values: list[bytes], places: npt.NDArray[np.intp], some: list[bytes]) -
 
 
 def _forget(
-    txn: lmdb.Transaction[bytes], batches: Sequence[Batch], slots: Slots | None, reference: int
+    txn: lmdb.Transaction[bytes],
+    batches: Sequence[Batch],
+    slots: Slots | None,
+    reference: int,
+    meanwhile: Changes,
 ) -> Changes:
     forgotten = [key for one in batches for key in one.forgotten]
     for key in forgotten:
@@ -130,7 +135,9 @@ def _forget(
         return doorkeeper.together([])
     keys = np.frombuffer(b"".join(forgotten), KEYS)
     return doorkeeper.removed(
-        doorkeeper.find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
+        doorkeeper.find(
+            slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference, meanwhile
+        )
     )
 
 
@@ -140,6 +147,7 @@ def _at_the_door(
     pairs: list[tuple[bytes, bytes, int]],
     slots: Slots,
     reference: int,
+    meanwhile: Changes,
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[bytes], list[Changes]]:
     """Let the doorkeeper keep what is seen once.
 
@@ -148,21 +156,23 @@ def _at_the_door(
         become records; and the changes to the table.
     """
     heads = total.keys["head"][absent].astype(np.uint16)
+    of_pairs = {int.from_bytes(both[:HEAD_BYTES], "big") for both, _distinct, _bucket in pairs}
+    exact = absent[np.isin(heads, list(of_pairs))]  # nothing that only looks like it may be taken for a P
+    if len(exact):
+        absent = np.setdiff1d(absent, exact, assume_unique=True)
+        heads = total.keys["head"][absent].astype(np.uint16)
     hashes = total.keys["hash"][absent].astype(np.uint64)
-    kept = doorkeeper.find(slots, heads, hashes, reference)
+    kept = doorkeeper.find(slots, heads, hashes, reference, meanwhile)
     firsts = total.cells[total.starts[absent]]
     once = ~kept.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.lonely(firsts)
-    if pairs:
-        of_pairs = {int.from_bytes(both[:HEAD_BYTES], "big") for both, _distinct, _bucket in pairs}
-        once &= ~np.isin(heads, list(of_pairs))
     buckets = (firsts[once] >> np.uint64(BUCKET_SHIFT)).astype(np.uint32)
     changes = [
         doorkeeper.removed(kept),
-        doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference),
+        doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference, meanwhile),
     ]
     sightings = doorkeeper.sighting_cells(kept).tobytes()
     return (
-        absent[~once & ~kept.found],
+        np.concatenate([absent[~once & ~kept.found], exact]),
         absent[kept.found],
         [sightings[at : at + CELL_BYTES] for at in range(0, len(sightings), CELL_BYTES)],
         changes,

@@ -109,11 +109,9 @@ class Outgoing:
         """
         self._last_now = now
         entries = self.buffer.entries
-        if entries:
-            if self._failed_at is not None and abs(now - self._failed_at) < RETRY_S:
-                return 0
-            if not self._append(now):
-                return 0
+        waits = self._failed_at is not None and abs(now - self._failed_at) < RETRY_S
+        if entries and (waits or not self._append(now)):
+            entries = 0
         self._spool.sync_if_due(now)
         return entries
 

@@ -6,11 +6,11 @@ that is applied, too.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from oborona.counters.buffer import Buffer, cells_of
+from oborona.counters.buffer import Buffer, Summed, cells_of
 from oborona.counters.rows import Row, first_window, with_packed
 from oborona.counters.window import bucket_of
 
@@ -18,12 +18,13 @@ PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by read
 
 
 class Pending:
-    """Flushes that are not applied, oldest first."""
+    """Flushes that are not applied, oldest first, and what they add up to: a read costs the same however many they are."""
 
     def __init__(self) -> None:
-        self.hidden: Counter[bytes] = Counter()  # keys that flushes forgot, and how many did
+        self.hidden: dict[bytes, int] = {}  # keys that flushes forgot, and how many did
+        self.counts: dict[int, Summed] = {}  # as a buffer's, of all flushes
         self._flushes: deque[tuple[int, Buffer]] = deque()
-        self._with_pairs: Counter[bytes] = Counter()  # U, and how many flushes have pairs of it
+        self._with_pairs: dict[bytes, deque[Buffer]] = {}  # U → the flushes that have pairs of it
         self._entries = 0
 
     def __len__(self) -> int:
@@ -31,8 +32,15 @@ class Pending:
 
     def push(self, sequence: int, buffer: Buffer) -> None:
         """Keep a flush; what is too old to be kept beside it is not seen any more until it is applied."""
-        self._with_pairs.update(buffer.pairs.keys())
-        self.hidden.update(buffer.forgotten)
+        for bucket, summed in buffer.counts.items():
+            have = self.counts.setdefault(bucket, {})
+            get = have.get
+            for key, packed in summed.items():
+                have[key] = get(key, 0) + packed
+        for distinct in buffer.pairs:
+            self._with_pairs.setdefault(distinct, deque()).append(buffer)
+        for key in buffer.forgotten:
+            self.hidden[key] = self.hidden.get(key, 0) + 1
         self._flushes.append((sequence, buffer))
         self._entries += buffer.entries
         while self._entries > PENDING_ENTRIES and len(self._flushes) > 1:
@@ -43,12 +51,13 @@ class Pending:
         while self._flushes and self._flushes[0][0] <= sequence:
             self._drop_oldest()
 
-    def and_then(self, buffer: Buffer) -> list[Buffer]:
-        """Return all that waits, and the buffer that is not flushed, oldest first."""
-        waiting = [one for _sequence, one in self._flushes]
-        if buffer.entries:
-            waiting.append(buffer)
-        return waiting
+    def all(self) -> list[Buffer]:
+        """Return the flushes, oldest first."""
+        return [buffer for _sequence, buffer in self._flushes]
+
+    def with_pairs_of(self, distinct: bytes) -> Iterable[Buffer]:
+        """Return the flushes that have pairs of a U, and those that forget something, oldest first."""
+        return self.all() if self.hidden else self._with_pairs.get(distinct, ())
 
     def places_with_pairs(self, keys: Sequence[bytes], buffer: Buffer) -> list[int]:
         """Return the places of keys that have pairs waiting."""
@@ -59,22 +68,34 @@ class Pending:
     def _drop_oldest(self) -> None:
         _sequence, buffer = self._flushes.popleft()
         self._entries -= buffer.entries
-        if buffer.pairs:
-            self._with_pairs -= Counter(buffer.pairs.keys())
-        if buffer.forgotten:
-            self.hidden -= Counter(buffer.forgotten)
+        for bucket, summed in buffer.counts.items():
+            have = self.counts.get(bucket, {})  # a message may have brought nothing
+            for key, packed in summed.items():
+                left = have[key] - packed
+                if left:
+                    have[key] = left
+                else:
+                    del have[key]
+            if not have:
+                self.counts.pop(bucket, None)
+        for distinct in buffer.pairs:
+            flushes = self._with_pairs[distinct]
+            flushes.popleft()
+            if not flushes:
+                del self._with_pairs[distinct]
+        for key in buffer.forgotten:
+            self.hidden[key] -= 1
+            if not self.hidden[key]:
+                del self.hidden[key]
 
 
-def add_to(rows: list[Row], keys: Sequence[bytes], buffers: Iterable[Buffer], now: float) -> None:
+def add_to(rows: list[Row], keys: Sequence[bytes], counts: Iterable[dict[int, Summed]], now: float) -> None:
     """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
     last = bucket_of(now)
     asked = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
-    for buffer in buffers:
-        for key in buffer.forgotten:
-            for sums in by_window.values():
-                sums.pop(key, None)
-        for bucket, summed in buffer.counts.items():
+    for by_bucket in counts:
+        for bucket, summed in by_bucket.items():
             first = first_window(bucket, last)
             if first is not None:
                 sums = by_window.setdefault(first, {})
@@ -85,6 +106,21 @@ def add_to(rows: list[Row], keys: Sequence[bytes], buffers: Iterable[Buffer], no
             for place, key in enumerate(keys):
                 if key in sums:
                     rows[place] = with_packed(rows[place], sums[key], first)
+
+
+def since_forgotten(keys: Iterable[bytes], buffers: Iterable[Buffer]) -> dict[int, Summed]:
+    """Return what buffers, oldest first, count under some keys since each was last forgotten."""
+    found: dict[int, Summed] = {}
+    asked = set(keys)
+    for buffer in buffers:
+        for key in buffer.forgotten & asked:
+            for sums in found.values():
+                sums.pop(key, None)
+        for bucket, summed in buffer.counts.items():
+            sums = found.setdefault(bucket, {})
+            for key in filter(summed.__contains__, asked):
+                sums[key] = sums.get(key, 0) + summed[key]
+    return found
 
 
 class Sight(NamedTuple):
@@ -114,13 +150,11 @@ def sights_of(distinct: bytes, buffers: Iterable[Buffer]) -> list[Sight]:
     return sights
 
 
-def waiting_cells(key: bytes, buffers: Iterable[Buffer]) -> bytes:
+def waiting_cells(key: bytes, counts: Iterable[dict[int, Summed]]) -> bytes:
     """Return what is counted under a key as cells of a record."""
-    cells = b""
-    for buffer in buffers:
-        if key in buffer.forgotten:
-            cells = b""
-        for bucket, summed in buffer.counts.items():
-            if packed := summed.get(key):
-                cells += cells_of(packed, bucket)
-    return cells
+    return b"".join(
+        cells_of(packed, bucket)
+        for by_bucket in counts
+        for bucket, summed in by_bucket.items()
+        if (packed := summed.get(key))
+    )

@@ -23,12 +23,12 @@ from typing import Final
 import lmdb
 
 from oborona.counters import decode, record
-from oborona.counters.buffer import ENTRIES
+from oborona.counters.buffer import ENTRIES, Summed
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
 from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import Pending, add_to, sights_of, waiting_cells
+from oborona.counters.pending import Pending, add_to, sights_of, since_forgotten, waiting_cells
 from oborona.counters.record import key_of
 from oborona.counters.rows import NOTHING, Row, first_window, with_packed
 from oborona.counters.spool import FILE_BYTES
@@ -130,7 +130,7 @@ class LmdbCounters:
             gains = self._own_pairs(txn, key)
         return decode.timeline(
             stored
-            + waiting_cells(key, self._pending.and_then(self._outgoing.buffer))
+            + waiting_cells(key, self._waiting([key]))
             + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gains.items()),
             now,
         )
@@ -180,9 +180,7 @@ class LmdbCounters:
             rows = self._stored(txn, keys, now)
             distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
-        waiting = self._pending.and_then(self._outgoing.buffer)
-        if waiting:
-            add_to(rows, keys, waiting, now)
+        add_to(rows, keys, self._waiting(keys), now)
         for place, counted in gains.items():
             for bucket, count in counted.items():
                 first = first_window(bucket, last)
@@ -204,6 +202,13 @@ class LmdbCounters:
             rows = [NOTHING if key in hidden else row for key, row in zip(keys, rows, strict=True)]
         return rows
 
+    def _waiting(self, keys: Sequence[bytes]) -> list[dict[int, Summed]]:
+        """Return what is counted and not in the store yet, under these keys at least."""
+        buffer = self._outgoing.buffer
+        if self._pending.hidden or buffer.forgotten:
+            return [since_forgotten(keys, [*self._pending.all(), buffer])]
+        return [self._pending.counts, buffer.counts]
+
     def _hidden(self) -> AbstractSet[bytes]:
         """Return the keys of which what the store has does not count any more."""
         return self._pending.hidden.keys() | self._outgoing.buffer.forgotten
@@ -211,7 +216,9 @@ class LmdbCounters:
     def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
         gains: Counter[int] = Counter()
-        for looked_up, sight in enumerate(sights_of(distinct, self._pending.and_then(self._outgoing.buffer))):
+        for looked_up, sight in enumerate(
+            sights_of(distinct, [*self._pending.with_pairs_of(distinct), self._outgoing.buffer])
+        ):
             if (
                 txn is not None
                 and looked_up < PAIRS_LOOKED_UP

@@ -17,11 +17,13 @@ import numpy as np
 
 from oborona.counters.batch import KEYS
 from oborona.counters.doorkept import DoorkeeperReader
+from oborona.counters.record import CELL_BYTES
 from oborona.counters.remembered import Remembered
 from oborona.counters.rows import Row
 from oborona.counters.window import bucket_of
 
 KEPT: Final = 4096  # rows; 3 MB
+UNREAD: Final[Row] = []
 
 
 class StoredRows:
@@ -44,10 +46,10 @@ class StoredRows:
 
     def read(self, txn: lmdb.Transaction[bytes], keys: Sequence[bytes], now: float) -> list[Row]:
         """Return [key][Window][Metric] of the snapshot that `is_new` was told of; not to be changed."""
-        rows = list(map(self._rows.get, keys))
-        places = [place for place, row in enumerate(rows) if row is None]
+        rows = [self._rows.get(key, UNREAD) for key in keys]
+        places = [place for place, row in enumerate(rows) if row is UNREAD]
         asked = [keys[place] for place in places]
-        records = list(map(txn.get, asked, repeat(b"")))
+        records = list(map(_sound, map(txn.get, asked, repeat(b""))))
         kept = [bool(record) for record in records]
         _add_sightings(txn, asked, records, self._doorkeeper, now)
         read = self._remembered.totals(asked, records, now)
@@ -55,16 +57,21 @@ class StoredRows:
             rows[place] = row
             if keep:  # the doorkeeper's change a moment after the commit
                 self._rows[key] = row
-        return [row for row in rows if row is not None]
+        return rows
 
 
 def records_of(
     txn: lmdb.Transaction[bytes], keys: Sequence[bytes], doorkeeper: DoorkeeperReader, now: float
 ) -> list[bytes]:
     """Return the records of keys, or their one sighting; empty when there is neither."""
-    records = list(map(txn.get, keys, repeat(b"")))
+    records = list(map(_sound, map(txn.get, keys, repeat(b""))))
     _add_sightings(txn, keys, records, doorkeeper, now)
     return records
+
+
+def _sound(record: bytes) -> bytes:
+    """Return a record, or nothing for a damaged one: `verify` says so, and the next count takes its place."""
+    return record if not len(record) % CELL_BYTES else b""
 
 
 def _add_sightings(

@@ -1,9 +1,10 @@
 """Whether a data file may be handed to LMDB, which takes what it maps at its word and may end the process over a wrong page.
 
 A file that is written with syncs is sound whatever becomes of the machine. Not so one that was copied while it was
-written, nor one written without syncs when the machine went down. So a note beside the data file says which file it is
-and, if it is not synced, in which run of the machine it is written. Where the note does not fit, all pages are read and
-held against each other before LMDB sees them: a second or two for a million records.
+written, nor one written without syncs when the machine went down, nor one of which a disk gave a page back wrong. So a
+note beside the data file says which file it is, if it is not synced, in which run of the machine it is written, and how
+many writers in a row ended soon after they had opened it. Where the note does not fit, and from the third such opening on,
+all pages are read and held against each other before LMDB sees them: a second or two for a million records.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from oborona.counters.spool import sync_directory
 
 NOTE: Final = "data.known"
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+RUN_S: Final = 60.0  # a writer that still writes then did not fail over the file
+FAILURES: Final = 2  # in a row; one may be chance: a kill, a machine that went down
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,14 +32,18 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     device: int
     inode: int
     boot: str  # the run of the machine in which it is written without syncs; empty with syncs
+    failures: int = 0  # openings in a row, the running one included, neither closed in order nor written to for RUN_S
 
 
-def check(directory: Path, report: Callable[[str], None]) -> None:
+def check(directory: Path, report: Callable[[str], None]) -> int:
     """Read the data file as a whole, unless it is known to be sound; a file that is no LMDB file at all is LMDB's to judge.
 
     Args:
         directory: the store's; whoever calls holds the writer's lock.
-        report: told, in words for an admin, why it takes long.
+        report: told, in words for an admin, why it takes long, and that a file was emptied.
+
+    Returns:
+        How many openings in a row have failed, to be given to `take_note`.
 
     Raises:
         Damaged: its pages do not fit together.
@@ -44,24 +51,38 @@ def check(directory: Path, report: Callable[[str], None]) -> None:
     """
     path = directory / DATA
     with as_store_error(directory):
-        if not path.exists() or not path.stat().st_size or _is_known(directory):
-            return
-        report(
-            f"{path} was copied here, or comes from an older Oborona, or was not synced when the machine went down:"
-            " all of it is read first"
-        )
+        if not path.exists():
+            return 0
+        known = _known(directory)
+        if not path.stat().st_size:
+            if known is not None:
+                report(f"{path} is empty, and was not: a new store is begun")
+            return 0
+        if known is None or known.boot not in ("", _boot()):
+            why = "was copied here, or comes from an older Oborona, or was not synced when the machine went down"
+        elif known.failures >= FAILURES:
+            why = f"was opened {known.failures} times in a row by a writer that ended soon and not in order"
+        else:
+            return known.failures
+        report(f"{path} {why}: all of it is read first")
         try:
             problems = lmdb.verify.verify(os.fspath(directory))  # type: ignore[no-untyped-call]
         except lmdb.verify.VerifyError:
-            return
+            problems = []
     if problems:
         raise Damaged(
             f"the counter store in {directory} is damaged: {problems[0]} ({len(problems)} problems)"
         )
+    return known.failures if known is not None else 0
 
 
-def take_note(directory: Path, *, synced: bool) -> None:
+def take_note(directory: Path, *, synced: bool, failures: int) -> None:
     """Note that the data file is sound, and how it is written from now on; with syncs it is on the disk first.
+
+    Args:
+        directory: the store's; whoever calls holds the writer's lock.
+        synced: whether a transaction is on the disk when it ends.
+        failures: openings in a row that have failed, should this one do so too.
 
     Raises:
         StoreError: it cannot be synced, or the note not be written.
@@ -75,7 +96,7 @@ def take_note(directory: Path, *, synced: bool) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        known = Known(device=file.st_dev, inode=file.st_ino, boot="" if synced else _boot())
+        known = Known(device=file.st_dev, inode=file.st_ino, boot="" if synced else _boot(), failures=failures)
         unnamed = directory / f"{NOTE}.new"
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         try:
@@ -87,13 +108,18 @@ def take_note(directory: Path, *, synced: bool) -> None:
     sync_directory(directory)  # before anything is written without syncs
 
 
-def _is_known(directory: Path) -> bool:
+def _known(directory: Path) -> Known | None:
+    """Return the note on the data file that is there, None if it is on another; failures before a minute's work are none."""
+    note, data = directory / NOTE, (directory / DATA).stat()
     try:
-        known = msgspec.json.decode((directory / NOTE).read_bytes(), type=Known)
+        known = msgspec.json.decode(note.read_bytes(), type=Known)
+        taken_at = note.stat().st_mtime
     except (FileNotFoundError, msgspec.DecodeError):
-        return False
-    file = (directory / DATA).stat()
-    return (known.device, known.inode) == (file.st_dev, file.st_ino) and known.boot in ("", _boot())
+        return None
+    if (known.device, known.inode) != (data.st_dev, data.st_ino):
+        return None
+    ran = data.st_mtime - taken_at >= RUN_S
+    return msgspec.structs.replace(known, failures=0) if ran else known
 
 
 def _boot() -> str:

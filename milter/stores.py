@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from oborona.config import InetAddress, Settings, parse_address
+from oborona.counters import stats
+from oborona.counters.cluster import stats as cluster_stats
+from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.stats import Stats
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
+from oborona.counters.stored import StoredCounters, open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.errors import ConfigError
 
@@ -18,19 +23,18 @@ COUNTERS: Final = "counters"  # folder in the state folder
 MIB: Final = 1 << 20
 
 
-def open_counters(settings: Settings, state: Path, number: int) -> LmdbCounters | ClusterCounters:
-    """Return the counters of one worker; after the fork, in its event loop.
+def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | ClusterCounters:
+    """Return the counters of one process that adds; after the fork, in its event loop.
 
     Args:
         settings: of the site.
         state: folder of the stores.
-        number: of the worker.
+        name: of its spool.
 
     Raises:
         ConfigError: the settings of the cluster do not suffice.
         StoreError: the store can't be opened.
     """
-    name = f"worker-{number}"
     if settings.counters.store == "cluster":
         return ClusterCounters(
             state / COUNTERS,
@@ -53,13 +57,54 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
     """
     asked = settings.counters
     if asked.store == "cluster":
-        return ClusterWriter(state / COUNTERS, access(settings), sync=asked.durability != "none")
+        return ClusterWriter(
+            state / COUNTERS,
+            access(settings),
+            sync=asked.durability != "none",
+            doorkeeper=bool(asked.doorkeeper_mib),
+        )
     return CounterWriter(
         state / COUNTERS,
         map_bytes=asked.map_mib * MIB,
         durability=asked.durability,
         doorkeeper_bytes=asked.doorkeeper_mib * MIB,
     )
+
+
+def open_stored(settings: Settings, state: Path) -> StoredCounters | ClusterReader:
+    """Return what reads the store for a tool, beside a running daemon; to be closed, or used as a context.
+
+    Raises:
+        ConfigError: the settings of the cluster do not suffice.
+        StoreError: there is no store, or it can't be read. A cluster need not be there before it is read.
+    """
+    if settings.counters.store == "cluster":
+        return ClusterReader(state / COUNTERS, access(settings))
+    return open_reader(state / COUNTERS)
+
+
+def look(settings: Settings, state: Path, now: float, *, types: bool = False) -> Stats | ClusterStats:
+    """Return what an admin wants to know of the store at Unix time `now`; `types`: also what each type takes.
+
+    Raises:
+        ConfigError: the settings of the cluster do not suffice, or it is asked for its types.
+        StoreError: there is no store, or it can't be read.
+    """
+    if settings.counters.store != "cluster":
+        return stats.look(state / COUNTERS, now, types=types)
+    if types:
+        check_is_local(settings)
+    return cluster_stats.look(state / COUNTERS, access(settings), now)
+
+
+def check_is_local(settings: Settings) -> None:
+    """Refuse what can be done with the store of one machine alone.
+
+    Raises:
+        ConfigError: the counters are in a cluster.
+    """
+    if settings.counters.store == "cluster":
+        raise ConfigError('counters.store is "cluster", and this is for the store of one machine alone')
 
 
 def check_store(settings: Settings, state: Path, *, writes: bool) -> None:
@@ -71,10 +116,8 @@ def check_store(settings: Settings, state: Path, *, writes: bool) -> None:
     """
     if writes:
         open_writer(settings, state).close()
-    elif settings.counters.store == "cluster":
-        access(settings)
     else:
-        open_reader(state / COUNTERS).close()
+        open_stored(settings, state).close()
 
 
 def access(settings: Settings) -> Access:

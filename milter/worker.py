@@ -111,7 +111,7 @@ class Worker:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
-        counters = open_counters(self._settings, self._state, self._number)
+        counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:

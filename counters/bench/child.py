@@ -62,10 +62,11 @@ class Worker:
         self._rate = job.rate
         self._seconds = job.seconds
         self._at_once = job.at_once
+        self._turn_of = number / job.workers  # workers bring by turns
         self._number = number
         self._applied = Applied(Path(job.folder))
         self._stop = stop
-        self._messages = self._unanswered = 0
+        self._taken = self._messages = self._unanswered = 0
         self._flushed_at: list[float] = []
         self._stored_at: list[float] = []
         self._read_s: list[float] = []
@@ -81,10 +82,12 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             for _ in range(self._at_once):
                 group.create_task(self._bring(messages, start))
-        self._flush(time.monotonic())
+        ended_at = time.monotonic()
+        self._flush(ended_at)
         return Noted(
             messages=self._messages,
             unanswered=self._unanswered,
+            ended_at=ended_at,
             flushed_at=self._flushed_at,
             stored_at=self._stored_at,
             read_s=self._read_s,
@@ -93,12 +96,15 @@ class Worker:
         )
 
     async def _bring(self, messages: Iterator[Pieces], start: float) -> None:
-        counters, rate = self._counters, self._rate
+        counters = self._counters
         for pieces in messages:
+            timed = self._taken % TIMED == 0
+            due = start + (self._taken + self._turn_of) / self._rate if self._rate else start
+            self._taken += 1
+            await self._until(due)
+            if self._over:
+                return
             self._messages += 1
-            timed = self._messages % TIMED == 1
-            if rate and (early := start + self._messages / rate - time.monotonic()) > SLEEP_S:
-                await asyncio.sleep(early)
             try:
                 if timed:
                     before = time.perf_counter()
@@ -110,15 +116,24 @@ class Worker:
                 self._unanswered += 1  # and the mail goes on
             if timed:
                 counters.add(pieces, ONE_SEEN, time.time())
-            now = time.monotonic()
-            if now >= self._flush_at:
-                self._flush(now)
-                self._look(now)
+            self._turn(time.monotonic())
             while self._held and not self._over:
                 await asyncio.sleep(LOOK_S)
                 self._look(time.monotonic())
             if self._over:
                 return
+
+    async def _until(self, due: float) -> None:
+        """Wait until then or the end of the load; what was added is flushed meanwhile."""
+        while not self._over and (early := due - time.monotonic()) > SLEEP_S:
+            await asyncio.sleep(min(early, FLUSH_S))
+            self._turn(time.monotonic())
+
+    def _turn(self, now: float) -> None:
+        """Do what is due each 0.1 s."""
+        if now >= self._flush_at:
+            self._flush(now)
+            self._look(now)
 
     def _flush(self, now: float) -> None:
         if self._counters.flush(time.time()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import subprocess
 import sys
 import time
@@ -58,12 +59,14 @@ class Child:
         """Return where its words come from."""
         return self._output.fileno()
 
-    def expect(self, words: bytes) -> None:
-        """Wait until it says so.
+    def expect(self, words: bytes, limit_s: float) -> None:
+        """Wait until it says so, at most so many seconds.
 
         Raises:
-            StoreError: it ended instead.
+            StoreError: it ended instead, or said nothing.
         """
+        if not select.select([self._output], [], [], limit_s)[0]:
+            raise StoreError(f"{self._name} of the bench has said nothing for {limit_s:.0f} s")
         if self._output.readline() != words:
             raise StoreError(f"{self._name} of the bench ended with status {self._process.wait()}")
 

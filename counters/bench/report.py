@@ -21,6 +21,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: int
     unanswered: int  # reads
+    ended_at: float  # when the load was over
     flushed_at: list[float]  # when each flush began
     stored_at: list[float]  # when it returned
     read_s: list[float]  # of each read that was timed
@@ -34,19 +35,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     The first eight are what there is to compare; the others say under what they were measured.
     """
 
-    adds_per_s: int  # from the start until the store had the last of them
+    adds_per_s: int  # from the start until the load was over and the store had the last of them
     messages_per_s: int
     read_us_p50: float  # one message's 40 shingles, adds not included
     read_us_p99: float
     lag_ms_p50: float  # from the beginning of a flush until the store has it
     lag_ms_p99: float
-    bytes_per_key: float
+    bytes_per_key: float  # of those in `keys_after`
     cpu_ms_per_message: float  # of workers, writer and servers; the generator's is taken off
     store: str
-    keys: int  # before the load
+    keys: int  # before the load; see `Size`
     keys_after: int
     messages: int
-    seconds: float  # until the store had all
+    seconds: float  # until the load was over and the store had all
     workers: int
     rate: int  # adds a second asked for; 0 = as many as the store takes
     pairs: int  # a message
@@ -98,7 +99,7 @@ def report(
         for one, at in zip(noted, looks, strict=True)
         if one.flushed_at
     ]
-    seconds = max(ends) - started
+    seconds = max([*ends, *(one.ended_at for one in noted)]) - started
     reads = np.concatenate([one.read_s for one in noted]) * US
     lag = np.concatenate([lags(one, at) for one, at in zip(noted, looks, strict=True)]) * MS
     generator = sum(one.generator_cpu_s for one in noted)

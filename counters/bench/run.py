@@ -23,14 +23,17 @@ from oborona.counters.bench.job import AT_ONCE, DONE, READY, Applied, Job
 from oborona.counters.bench.processes import Child, cpu_s
 from oborona.counters.bench.report import Noted, Report, report
 from oborona.counters.bench.subject import Subject, Watch
-from oborona.counters.bench.workload import SHINGLES
+from oborona.counters.bench.workload import KNOWN, SHINGLES
 from oborona.errors import StoreError
 
 LOOK_S: Final = 0.005
 START_S: Final = 0.05  # from the word to the start
 PATIENCE_S: Final = 120.0  # without a flush applied the store is taken for stuck
+READY_S: Final = 300.0  # bounds a hang: a worker may have MOST_AHEAD messages to draw
 AHEAD_A_SECOND: Final = 20_000  # messages prepared for each second of an unpaced run
 MOST_AHEAD: Final = 2_000_000  # 250 MB
+MOST_SECONDS: Final = 86_400.0
+MOST_ADDS: Final = 1_000_000_000  # a second
 
 Progress = Callable[[str, float], None]
 """Told what is going on, and the share of it that is done, 0 to 1."""
@@ -41,10 +44,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         keys: that it holds at the start.
-        seconds: to load for.
+        seconds: to load for, a day at most.
         rate: adds a second of all workers; 0 = as many as it takes with about a second's lag.
         workers: processes.
         pairs: unique pairs a message.
+
+    Raises:
+        ValueError: one of them is out of its range.
     """
 
     keys: int = 10_000_000
@@ -52,6 +58,16 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     rate: int = 0
     workers: int = 1
     pairs: int = 0
+
+    def __post_init__(self) -> None:
+        if self.keys < KNOWN:
+            raise ValueError(f"{self.keys} keys are too few: a message has {KNOWN} different ones of them")
+        if not 0 < self.seconds <= MOST_SECONDS:  # nor is NaN
+            raise ValueError(f"{self.seconds} seconds: not above 0 and up to {MOST_SECONDS:.0f}, a day")
+        if not 0 <= self.rate <= MOST_ADDS:
+            raise ValueError(f"{self.rate} adds a second: not 0 to {MOST_ADDS}")
+        if self.workers < 1 or self.pairs < 0:
+            raise ValueError(f"{self.workers} workers, {self.pairs} pairs: one at least, and none at least")
 
 
 def run(subject: Subject, load: Load, progress: Progress) -> Report:
@@ -109,13 +125,13 @@ class _Run:
         before = self._watch.size()
         writer = children.enter_context(Child(self._job)) if self._subject.has_writer else None
         if writer is not None:
-            writer.expect(READY)
+            writer.expect(READY, READY_S)
         workers = [
             children.enter_context(Child(msgspec.structs.replace(self._job, number=number)))
             for number in range(self._load.workers)
         ]
         for worker in workers:
-            worker.expect(READY)
+            worker.expect(READY, READY_S)
         servers = [*self._subject.pids, *([writer.pid] if writer is not None else [])]
         used = sum(map(cpu_s, servers))
         started = self._moved_at = time.monotonic() + START_S
@@ -149,7 +165,7 @@ class _Run:
             while len(noted) < len(workers) or self._lacks(noted):
                 try:
                     for key, _ in selector.select(LOOK_S):
-                        key.fileobj.expect(DONE)  # type: ignore[union-attr]  # a `Child`; the writer never says so
+                        key.fileobj.expect(DONE, PATIENCE_S)  # type: ignore[union-attr]  # a `Child`; the writer never says so
                         noted[key.data] = self._job.noted(key.data)
                         selector.unregister(key.fileobj)
                     self._look()

@@ -53,7 +53,11 @@ class Writing(Protocol):
 
 
 class Size(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store takes."""
+    """What a store takes.
+
+    LMDB's is of records alone: shingles seen once that wait in the table are not among its keys, nor is the table, whose size
+    is set, in its bytes. In a cluster they wait in the pages, so both are in.
+    """
 
     keys: int
     bytes: int  # of pages in use, or of memory, by whichever the store is bounded

@@ -69,11 +69,16 @@ class Workload:
         workers: how many there are.
         pairs: unique pairs a message: 24 in 40 are a first sight.
         seed: the same one gives the same messages.
+
+    Raises:
+        ValueError: fewer keys than a message has different ones of.
     """
 
     def __init__(
         self, *, keys: int, worker: int = 0, workers: int = 1, pairs: int = 0, seed: int = 1
     ) -> None:
+        if keys < KNOWN:
+            raise ValueError(f"{keys} keys are too few: a message has {KNOWN} different ones of them")
         self.spent_s = 0.0  # CPU, for messages given; what was prepared is not in it
         self._keys = keys
         self._pairs = pairs

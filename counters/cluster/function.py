@@ -1,7 +1,8 @@
 """The function that adds, as the primaries hold it: loaded where it is missing, never over a newer one.
 
-Its library's name ends in its version, which grows with any change of what it does or of what lies in the pages. Replicas
-get it from their primaries; a primary that is new to the cluster gets it when it is first asked for it.
+Its library's name ends in its version, which grows with any change of what it does or of what lies in the pages. An older
+one is taken out, so that who still calls it misses it, finds the newer one and stops. Replicas get it from their
+primaries; a primary that is new to the cluster gets it when it is first asked for it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Address, Reply
 from oborona.errors import StoreError, StoreVersion
 
-VERSION: Final = 1
+VERSION: Final = 2
 LIBRARY: Final = "oborona_counters_"
 ADD: Final = f"oborona_add_{VERSION}".encode()
 
@@ -30,16 +31,18 @@ def load(shards: Shards, node: Address) -> None:
     [listed] = shards.ask_node(node, ("FUNCTION", "LIST", "LIBRARYNAME", f"{LIBRARY}*"))
     if isinstance(listed, hiredis.ReplyError):
         raise StoreError(f"{node} tells no functions; Redis 7 has them: {listed}")
-    newest = max(_versions(listed), default=0)
+    there = _versions(listed)
+    newest = max(there, default=0)
     if newest > VERSION:
         raise StoreVersion(
             f"the counters on {node} have version {newest}, this Oborona knows {VERSION}: written by a newer Oborona"
         )
-    if newest < VERSION:
+    if VERSION not in there:
         code = files("oborona.counters.cluster").joinpath("pages.lua").read_text("utf-8")
-        [answer] = shards.ask_node(node, ("FUNCTION", "LOAD", "REPLACE", code))
-        if isinstance(answer, hiredis.ReplyError):
-            raise StoreError(f"{node} does not take our function: {answer}")
+        older = [("FUNCTION", "DELETE", f"{LIBRARY}{version}") for version in there]
+        for answer in shards.ask_node(node, ("FUNCTION", "LOAD", "REPLACE", code), *older):
+            if isinstance(answer, hiredis.ReplyError):
+                raise StoreError(f"{node} does not take our function: {answer}")
 
 
 def _versions(listed: Reply) -> list[int]:

@@ -1,7 +1,7 @@
-#!lua name=oborona_counters_1
+#!lua name=oborona_counters_2
 -- Steps of an outbox into the pages of one tag: each wholly, once, and in order.
 --
---   FCALL oborona_add_1 <keys> {word}a page... <body> <order>
+--   FCALL oborona_add_2 <keys> {word}a page... <body> <order>
 --
 --   order   the step that must have been the last one of this outbox here, and this one: two u64
 --   body    id of the outbox, 8 bytes; current bucket i32; flags u8: 1 if what is out of the windows may be dropped, 2 if
@@ -313,6 +313,22 @@ local function tidy_door(door, reference)
     return table.concat(kept)
 end
 
+-- Whether a record is one cell that `tidy` would leave as it is; most are.
+local function is_tidy(record, reference)
+    if #record ~= 8 then
+        return false
+    end
+    local _, high = struct.unpack('<I4I4', record)
+    local bucket = absolute(floor(high / 32768), reference)
+    if not lives(bucket, reference) then
+        return false
+    end
+    if floor(high / 16384) % 2 == 1 then
+        return bucket % BUCKETS_A_DAY == 0
+    end
+    return bucket > reference - FINE_BUCKETS
+end
+
 -- Go through a whole page: what is out of the windows, and what outboxes left that are no more.
 local function sweep(page, reference, outboxes)
     local stored = redis.call('HGETALL', page.key)
@@ -320,9 +336,11 @@ local function sweep(page, reference, outboxes)
         local field, record = stored[at], stored[at + 1]
         if #field == 8 then
             local kept = page.records[field] or record
-            local tidied = tidy(kept, reference)
-            if tidied ~= kept then
-                page.records[field], page.changed[field] = tidied, true
+            if not is_tidy(kept, reference) then
+                local tidied = tidy(kept, reference)
+                if tidied ~= kept then
+                    page.records[field], page.changed[field] = tidied, true
+                end
             end
         elseif #field == 9 and not outboxes[field:sub(2)] then
             page.records[field], page.changed[field] = '', true
@@ -418,4 +436,4 @@ local function oborona_add(keys, args)
     return step
 end
 
-redis.register_function('oborona_add_1', oborona_add)
+redis.register_function('oborona_add_2', oborona_add)

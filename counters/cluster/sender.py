@@ -25,19 +25,16 @@ from typing import Final
 import lmdb
 
 from oborona.counters import running
-from oborona.counters.clock import SteadyClock
-from oborona.counters.cluster import candidates, steps
 from oborona.counters.cluster.delivery import Delivery
-from oborona.counters.cluster.outbox import Outbox, Step
+from oborona.counters.cluster.outbox import Outbox
 from oborona.counters.cluster.shards import Shards
+from oborona.counters.cluster.taking import Taking
 from oborona.counters.cluster.wire import Access
-from oborona.counters.follow import Follower
 from oborona.counters.lmdb_store import DATA, SPOOLS, as_store_error
 from oborona.counters.lmdb_write import open_or_begin_anew
 from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.top import KEEP_S
-from oborona.counters.window import bucket_of
-from oborona.counters.writer import LOCK, READER_CHECK_S, STEP_BYTES
+from oborona.counters.writer import LOCK, READER_CHECK_S
 from oborona.errors import StoreError
 from oborona.lock import hold
 
@@ -97,11 +94,13 @@ class ClusterWriter:
             raise
         self._shards = Shards(access)
         self._delivery = Delivery(self._outbox, self._shards, retain_s, report)
-        self._behind = False
         self._checked_at = self._looked_at = self._kept_at = time.monotonic()
         try:
             if before is not None and before != _file_number(folder):
-                self._pass_over()
+                flushes = self._taking.pass_over()
+                report(
+                    f"{flushes} flushes in the spools are passed over: some of them may have been sent before"
+                )
         except BaseException:
             self.close()
             raise
@@ -109,11 +108,9 @@ class ClusterWriter:
     def _open(self) -> Outbox:
         outbox = Outbox(self.directory / OUTBOX, sync=self._sync, report=self._report)
         try:
-            self._heavy = outbox.heavy()
-            self._clock = SteadyClock(outbox.newest)
-            self._follower = Follower(self.directory / SPOOLS, outbox.positions, self._report)
-            self._follower.sweep()
-            self._orphans = set(outbox.positions) - self._follower.owners()
+            self._taking = Taking(
+                self.directory / SPOOLS, outbox, doorkeeper=self._doorkeeper, report=self._report
+            )
         except BaseException:
             outbox.close()
             raise
@@ -142,8 +139,7 @@ class ClusterWriter:
             StoreVersion: a newer Oborona counts in the cluster.
             StoreError: the spools or the outbox cannot be used, or the outbox is not what the cluster knows.
         """
-        self._behind = False
-        taken = self._take(now) if self._outbox.size < self._outbox_bytes else 0
+        taken = self._taking.take(now) if self._outbox.size < self._outbox_bytes else 0
         self._delivery.send()
         if not taken:  # else it goes with the next one
             self._outbox.note_applied()
@@ -163,14 +159,15 @@ class ClusterWriter:
         Raises:
             StoreError: the outbox cannot be written.
         """
-        if self._heavy.changed:
-            self._outbox.keep_top(self._heavy)
-            self._heavy.changed = False
+        sketch = self._taking.heavy
+        if sketch.changed:
+            self._outbox.keep_top(sketch)
+            sketch.changed = False
 
     @property
     def behind(self) -> bool:
         """Whether the last step left something in the spools that it could have taken."""
-        return self._behind
+        return self._taking.behind and self._outbox.size < self._outbox_bytes
 
     def chores(self, now: float, monotonic: float) -> None:
         """Check, write the heaviest keys down, clear slots of readers that died, when it is time.
@@ -207,54 +204,9 @@ class ClusterWriter:
     def close(self) -> None:
         """Hang up, close the outbox and let go of its lock."""
         self._shards.close()
-        self._follower.close()
+        self._taking.close()
         self._outbox.close()
         self._lock.release()
-
-    def _take(self, now: float) -> int:
-        collected = self._follower.collect(STEP_BYTES)
-        self._behind = collected.more
-        if not (collected.batches or collected.positions or collected.finished or self._orphans):
-            return 0
-        if collected.batches or collected.positions or self._orphans:
-            reference = bucket_of(now)
-            believed = self._clock.believes(reference)
-            number = int(self._outbox.last.max()) + 1
-            befores = self._outbox.last.tolist()
-            made = steps.make(
-                collected.batches,
-                reference,
-                befores,
-                self._outbox.id,
-                believed=believed,
-                doorkeeper=self._doorkeeper,
-            )
-            tags = [share.tag for share in made.shares]
-            step = Step(number, tags, steps.encode(made.shares, now)) if tags else None
-            self._outbox.take(collected.positions, self._orphans, self._clock.newest, step)
-            candidates.feed(self._heavy, made.parts, now)
-            foreign = sum(one.total.foreign for one in made.parts)
-            if foreign:
-                self._report(f"{foreign} counts are left out: their time is over half a year from now")
-            if made.parted:
-                self._report(f"{made.parted} pairs are left out: the hashes of the two begin differently")
-        self._orphans = set()
-        self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
-        return len(collected.batches)
-
-    def _pass_over(self) -> None:
-        """Take what lies in the spools without sending it: how much of it was sent is not known any more."""
-        flushes = 0
-        while True:
-            collected = self._follower.collect(STEP_BYTES)
-            if not (collected.batches or collected.positions):
-                break
-            self._outbox.take(collected.positions, (), self._clock.newest, None)
-            self._follower.settle(collected)
-            flushes += len(collected.batches)
-        self._report(
-            f"{flushes} flushes in the spools are passed over: some of them may have been sent before"
-        )
 
 
 def _file_number(folder: Path) -> int | None:

@@ -147,7 +147,7 @@ class ClusterCounters:
             raise StoreError(f"the cluster does not answer: {self._nodes.trouble}")
         own = [
             *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
-            waiting_cells(key, [self._outgoing.buffer]),
+            waiting_cells(key, [self._outgoing.buffer.counts]),
             *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
         ]
         return decode.timeline(self._own.record(key, stored) + b"".join(own), now)
@@ -202,7 +202,7 @@ class ClusterCounters:
                 first = first_window(bucket, last)
                 if first is not None:
                     rows[place] = with_packed(rows[place], packed, first)
-        add_to(rows, keys, [self._outgoing.buffer], now)
+        add_to(rows, keys, [self._outgoing.buffer.counts], now)
         if stored.missing:
             raise StorePartial(
                 f"{stored.missing} of {len(keys)} shingles are not answered for: {self._nodes.trouble}", rows

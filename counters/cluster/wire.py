@@ -12,7 +12,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import hiredis
 import msgspec
@@ -25,6 +25,7 @@ NO_CLUSTER: Final = "ERR This instance has cluster support disabled"
 OLD_MAP: Final = ("READONLY ", "CLUSTERDOWN ")  # another node may have it by now
 
 Word = str | bytes | int
+Role = Literal["primary", "replica"]
 Reply = object  # int, bytes, list, None, or hiredis.ReplyError
 
 
@@ -115,6 +116,26 @@ class Map(msgspec.Struct, frozen=True):
     def nodes(self) -> list[Address]:
         """Return the primaries."""
         return [one for one in dict.fromkeys(self.owners) if one is not None]
+
+
+def members(reply: Reply, asked: Address) -> dict[Address, tuple[Role, int]]:
+    """Return the nodes that an answer to MAP names, each with its role and how many slots it holds.
+
+    Raises:
+        StoreError: it is no such answer.
+    """
+    if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
+        return {asked: ("primary", SLOTS)}
+    found: dict[Address, tuple[Role, int]] = {}
+    try:
+        for first, last, *nodes in reply:  # type: ignore[attr-defined]
+            for place, node in enumerate(nodes):
+                address = Address(_host(node[0]) or asked.host, node[1])
+                _role, slots = found.get(address, ("", 0))
+                found[address] = ("replica" if place else "primary"), slots + last + 1 - first
+    except (TypeError, ValueError, IndexError):
+        raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
+    return found
 
 
 class Redirect(NamedTuple):

@@ -64,10 +64,32 @@ def test_a_rate_is_kept_and_pairs_are_counted(tmp_path: Path) -> None:
     assert 0 < new_keys <= 2 * 2 * report["messages"]  # P and U of each pair, some of them known
 
 
+def test_a_rate_below_one_message_in_the_time_ends_in_time(tmp_path: Path) -> None:
+    result = bench(tmp_path, "--keys", 1000, "--seconds", 1, "--rate", 1, "--workers", 2, "--json")
+    report = json.loads(result.stdout)
+    assert report["messages"] == 1  # the second is due 40 s after the first
+    assert 1 <= report["seconds"] < 30
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e308", "-1", "0"])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, seconds: str) -> None:
+    result = bench(tmp_path, "--keys", 1000, f"--seconds={seconds}")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nodes_are_a_cluster_s(tmp_path: Path) -> None:
+    result = bench(tmp_path, "--keys", 1000, "--nodes", "127.0.0.1:1")
+    assert result.exit_code == 2
+    assert "--store cluster" in result.stderr
+
+
 def test_without_json_it_is_a_table(tmp_path: Path) -> None:
     result = bench(tmp_path, "--keys", 1000, "--seconds", 0.3)
     assert "lmdb, 1,000 keys" in result.stdout
     assert "adds a second" in result.stdout
+    assert "without the doorkeeper's table" in result.stdout
 
 
 def test_a_store_in_the_folder_is_left_alone(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from oborona.counters.cluster import function
+from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Access, Address
 from tests.peers.redis import Cluster
 
@@ -37,3 +39,13 @@ def access(cluster: Cluster) -> Access:
 @pytest.fixture
 def reports() -> list[str]:
     return []
+
+
+@pytest.fixture
+def shards(access: Access) -> Iterator[Shards]:
+    """For who sends by hand; the function is there."""
+    made = Shards(access)
+    for node in made.nodes():
+        function.load(made, node)
+    yield made
+    made.close()

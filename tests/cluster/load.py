@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from oborona.counters.cluster.outbox import TAGS_KEY
-from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.store import DEADLINE_S, ClusterCounters
 from oborona.counters.cluster.wire import Access
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StorePartial
@@ -49,7 +49,9 @@ class Figures(msgspec.Struct):
 class Load:
     """Adds and reads until it is stopped; used as a context."""
 
-    def __init__(self, directory: Path, access: Access, *, pause_s: float = 0.005) -> None:
+    def __init__(
+        self, directory: Path, access: Access, *, pause_s: float = 0.005, deadline_s: float = DEADLINE_S
+    ) -> None:
         self.figures = Figures()
         self.model = MemoryCounters()
         self._random = random.Random(5)
@@ -61,7 +63,7 @@ class Load:
         self._access = access
         self._log = (directory / "sender.log").open("w+")
         self.sender = self._start()
-        self.worker = ClusterCounters(directory, "worker-0", access)
+        self.worker = ClusterCounters(directory, "worker-0", access, deadline_s=deadline_s)
         self._adding: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:

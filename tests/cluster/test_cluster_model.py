@@ -66,8 +66,8 @@ class Life(RuleBasedStateMachine):
     cluster: Cluster
     access: Access
 
-    @initialize()
-    def open(self) -> None:
+    @initialize(doorkeeper=st.booleans())
+    def open(self, doorkeeper: bool) -> None:
         self.runner = asyncio.Runner()
         self.directory = Path(tempfile.mkdtemp(dir="/tmp", prefix="oborona-cluster-"))
         self.reports: list[str] = []
@@ -76,12 +76,17 @@ class Life(RuleBasedStateMachine):
         self.flushed = MemoryCounters()  # of these, what a crash of the worker leaves
         for node in self.cluster.nodes:
             node.ask("FLUSHALL")
-        self.writer = self.new_writer()
+        self.writer = self.new_writer(doorkeeper=doorkeeper)
         self.worker = self.new_worker()
 
-    def new_writer(self) -> ClusterWriter:
+    def new_writer(self, *, doorkeeper: bool) -> ClusterWriter:
         return ClusterWriter(
-            self.directory, self.access, sync=False, retain_s=3_600.0, report=self.reports.append
+            self.directory,
+            self.access,
+            sync=False,
+            retain_s=3_600.0,
+            doorkeeper=doorkeeper,
+            report=self.reports.append,
         )
 
     def new_worker(self) -> ClusterCounters:
@@ -158,20 +163,20 @@ class Life(RuleBasedStateMachine):
         self.worker = self.new_worker()
         self.writer.step(self.now)  # the new one sees the old one's adds when they are applied
 
-    @rule(after=st.sampled_from(["nothing", "taking", "sending"]))
-    def kill_writer(self, after: str) -> None:
-        """Files and locks are let go as the kernel would; nothing is written."""
+    @rule(after=st.sampled_from(["nothing", "taking", "sending"]), doorkeeper=st.booleans())
+    def kill_writer(self, after: str, doorkeeper: bool) -> None:
+        """Files and locks are let go as the kernel would; nothing is written. The next one may be set otherwise."""
         if after != "nothing":
-            self.writer._take(self.now)
+            self.writer._taking.take(self.now)
         if after == "sending":
             Delivery(self.writer._outbox, self.writer._shards, 0.0, self.reports.append).send()
         self.writer.close()
-        self.writer = self.new_writer()
+        self.writer = self.new_writer(doorkeeper=doorkeeper)
         self.worker._reader._environment = self.writer.environment
 
     @rule()
     def lose_answers(self) -> None:
-        self.writer._take(self.now)
+        self.writer._taking.take(self.now)
         deaf = Deaf(self.access)
         Delivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
         deaf.close()

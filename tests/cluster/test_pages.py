@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import hiredis
 import msgspec
-import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.counters import record
-from oborona.counters.batch import KEYS, Batch, Segment
 from oborona.counters.cluster import function, steps
-from oborona.counters.cluster.layout import APPLIED_KEYS, SLOT_OF_TAG, field_of, page_of, tag_of
+from oborona.counters.cluster.layout import APPLIED_KEYS, SLOT_OF_TAG, page_of
 from oborona.counters.cluster.shards import Shards
-from oborona.counters.cluster.wire import Access
 from oborona.counters.summed import summed
 from oborona.types import Prefix, Shingle
 
-NOON = 20_000 * 144 + 72  # a bucket
-OUTBOX = b"an id..."
-KEY = record.key_of(Shingle(8, 0x1122334455667788), Prefix.IN)
-PAIR = record.key_of(Shingle(30, 0x11200000000000AB), Prefix.IN)
-TAG = tag_of(KEY)
+from .sending import KEY, NOON, OUTBOX, PAIR, TAG, Sent, batch
 
 counts = st.lists(
     st.one_of(st.integers(0, 200), st.sampled_from([0, 1, 127, 128, 2**14, 2**42, 2**63 - 1])),
@@ -32,59 +22,6 @@ counts = st.lists(
     max_size=6,
 )
 buckets = st.one_of(st.integers(NOON - 3, NOON), st.integers(NOON - 20 * 144, NOON + 200))
-
-
-@pytest.fixture
-def shards(access: Access) -> Iterator[Shards]:
-    made = Shards(access)
-    for node in made.nodes():
-        function.load(made, node)
-    yield made
-    made.close()
-
-
-def batch(adds: list[tuple[bytes, int, bytes]], forgotten: list[bytes] | None = None) -> Batch:
-    segments = [
-        Segment(
-            bucket=bucket,
-            keys=np.frombuffer(key * (len(cells) // 8), KEYS),
-            cells=np.frombuffer(cells, "<u8"),
-        )
-        for key, bucket, cells in adds
-        if cells
-    ]
-    return Batch(sequence=1, time=0.0, forgotten=forgotten or [], segments=segments, pairs=[], end=0)
-
-
-class Sent:
-    """Sends step after step of one outbox, and reads records back."""
-
-    def __init__(self, shards: Shards) -> None:
-        self.shards = shards
-        self.before = self.step = 0
-
-    def send(self, one: Batch, reference: int, *, believed: bool = True) -> object:
-        made = steps.make([one], reference, [0] * 256, OUTBOX, believed=believed)
-        self.before, self.step = self.step, self.step + 1
-        [share] = made.shares
-        return self.again(share)
-
-    def again(self, share: steps.Share) -> object:
-        words = share.arguments(function.ADD, self.step, self.before)
-        [answer] = self.shards.ask([(SLOT_OF_TAG[share.tag], words)])
-        assert not isinstance(answer, Exception), answer
-        return answer
-
-    def stored(self, key: bytes) -> bytes:
-        slot = SLOT_OF_TAG[tag_of(key)]
-        [answer] = self.shards.ask([(slot, (b"HGET", page_of(key), field_of(key)))])
-        assert answer is None or isinstance(answer, bytes)
-        return answer or b""
-
-    def empty(self) -> None:
-        for key in (page_of(KEY), APPLIED_KEYS[TAG]):
-            self.shards.ask([(SLOT_OF_TAG[TAG], (b"DEL", key))])
-        self.before = self.step = 0
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -168,6 +105,27 @@ def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(sh
         later = record.cells([1, 0, 0, 0, 0, 0], now)
         sent.send(batch([(neighbour, now, later)]), now, believed=believed)
         assert sent.stored(KEY) == left
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cells=st.lists(st.tuples(st.integers(NOON - 20 * 144, NOON + 300), st.booleans()), min_size=1, max_size=3)
+)
+def test_going_through_a_page_leaves_each_record_as_it_is_tidied_here(
+    shards: Shards, cells: list[tuple[int, bool]]
+) -> None:
+    sent = Sent(shards)
+    sent.empty()
+    neighbour = KEY[:-1] + bytes((KEY[-1] ^ 1,))
+    for at, day in cells:
+        one = record.cells([1, 0, 0, 0, 0, 0], at - at % 144 if day else at, day=day)
+        sent.send(batch([(KEY, at, one)]), NOON, believed=False)
+    stored = sent.stored(KEY)
+    sent.send(batch([(neighbour, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON))]), NOON, believed=True)
+    assert sent.stored(KEY) == stored, "the page is new to who goes through it"
+    later = NOON + 36
+    sent.send(batch([(neighbour, later, record.cells([1, 0, 0, 0, 0, 0], later))]), later, believed=True)
+    assert sent.stored(KEY) == record.tidy(stored, later)
 
 
 def test_a_page_is_forgotten_by_redis_when_nobody_touches_it(shards: Shards) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hiredis
 import pytest
 
 from oborona.counters.cluster.layout import SLOT_OF_TAG, tag_of
@@ -261,6 +262,23 @@ async def test_functions_of_a_newer_oborona_are_refused(
             node.ask("FUNCTION", "FLUSH")
     writer.step(NOON)
     assert seen(await worker.read(SPREAD, NOON)) == [1] * len(SPREAD)
+    worker.close()
+
+
+async def test_functions_of_an_older_oborona_are_taken_out(
+    cluster: Cluster, access: Access, writer: ClusterWriter, tmp_path: Path
+) -> None:
+    older = "#!lua name=oborona_counters_1\nredis.register_function('oborona_add_1', function() end)"
+    for node in cluster.nodes:
+        node.ask("FUNCTION", "FLUSH")
+        node.ask("FUNCTION", "LOAD", older)
+    worker = worker_of(tmp_path, writer, access, 30.0)
+    worker.add(pieces(*SPREAD), ONE, NOON)
+    worker.flush(NOON)
+    writer.step(NOON)
+    assert seen(await worker.read(SPREAD, NOON)) == [1] * len(SPREAD)
+    for node in cluster.nodes:
+        assert isinstance(node.ask("FCALL", "oborona_add_1", 0), hiredis.ReplyError)
     worker.close()
 
 

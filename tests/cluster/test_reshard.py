@@ -26,7 +26,7 @@ def own_cluster() -> Iterator[Cluster]:
 
 async def test_a_shard_is_added_under_load(own_cluster: Cluster, tmp_path: Path) -> None:
     access = access_of(own_cluster)
-    async with Load(tmp_path, access) as load:
+    async with Load(tmp_path, access, deadline_s=5.0) as load:
         await asyncio.sleep(1.0)
         node = await asyncio.to_thread(own_cluster.add_shard)
         await asyncio.to_thread(own_cluster.reshard, node, SLOTS // 4)

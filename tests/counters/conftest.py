@@ -55,8 +55,8 @@ class InLmdb(LmdbCounters):
 class InCluster(ClusterCounters):
     """`settle` brings adds through spool and outbox into the cluster; nothing stays connected between two reads."""
 
-    def __init__(self, directory: Path, access: Access) -> None:
-        self.writer = ClusterWriter(directory, access)
+    def __init__(self, directory: Path, access: Access, *, doorkeeper: bool) -> None:
+        self.writer = ClusterWriter(directory, access, doorkeeper=doorkeeper)
         super().__init__(directory, "worker-0", access, deadline_s=30.0, environment=self.writer.environment)
 
     async def read(
@@ -89,16 +89,17 @@ def redis_cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture(params=["memory", "buffered", "flushed", "applied", "doorkept", "sent"])
+@pytest.fixture(params=["memory", "buffered", "flushed", "applied", "doorkept", "sent", "sent doorkept"])
 def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     if request.param == "memory":
         yield InMemory()
         return
-    if request.param == "sent":
+    if request.param.startswith("sent"):
         cluster: Cluster = request.getfixturevalue("redis_cluster")
         for node in cluster.nodes:
             node.ask("FLUSHALL")
-        sent = InCluster(tmp_path, Access(nodes=tuple(Address(*node.address) for node in cluster.nodes)))
+        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+        sent = InCluster(tmp_path, access, doorkeeper=request.param == "sent doorkept")
         yield sent
         sent.close()
         return

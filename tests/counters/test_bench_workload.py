@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 import lmdb
+import msgspec
 import numpy as np
 import pytest
 
 from oborona.counters import decode, record
 from oborona.counters.bench.fill import fill, records, rounds
+from oborona.counters.bench.job import READY, Job
+from oborona.counters.bench.processes import Child
+from oborona.counters.bench.run import Load
+from oborona.counters.bench.subject import LmdbSubject
 from oborona.counters.bench.workload import (
     KNOWN,
     NEW,
@@ -25,6 +31,7 @@ from oborona.counters.bench.workload import (
 from oborona.counters.record import KEY, PREFIXES, key_of
 from oborona.counters.window import bucket_of
 from oborona.counters.writer import CounterWriter
+from oborona.errors import StoreError
 from oborona.types import Metric, Pieces, Prefix, Shingle, Window
 
 from .conftest import NOON
@@ -53,6 +60,46 @@ def test_a_message_has_forty_distinct_shingles_of_which_24_were_never_seen() -> 
             assert len(new) == NEW
             assert not new & seen
             seen |= new
+
+
+def test_a_load_that_cannot_be_is_refused() -> None:
+    assert len(next(Workload(keys=KNOWN).messages()).shingles) == SHINGLES
+    with pytest.raises(ValueError, match="15 keys"):
+        Workload(keys=KNOWN - 1)
+    for wrong in (
+        {"keys": KNOWN - 1},
+        {"seconds": math.nan},
+        {"seconds": math.inf},
+        {"seconds": 0.0},
+        {"rate": -1},
+        {"rate": 10**400},
+        {"workers": 0},
+        {"pairs": -1},
+    ):
+        with pytest.raises(ValueError, match=r"keys|seconds|adds|workers"):
+            Load(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_process_that_is_never_ready_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    """One that has started and whose start is not told says nothing more."""
+    subject = LmdbSubject(directory=str(tmp_path / "counters"))
+    job = Job(
+        subject=f"{LmdbSubject.__module__}:{LmdbSubject.__qualname__}",
+        settings=msgspec.Raw(msgspec.json.encode(subject)),
+        folder=str(tmp_path),
+        keys=KEYS,
+        workers=1,
+        rate=0.0,
+        seconds=1.0,
+        pairs=0,
+        at_once=1,
+        ahead=0,
+        number=None,
+    )
+    with Child(job) as child:
+        child.expect(READY, 60.0)
+        with pytest.raises(StoreError, match="the writer of the bench has said nothing for 0 s"):
+            child.expect(READY, 0.1)
 
 
 def test_known_keys_come_by_zipf() -> None:

@@ -9,6 +9,10 @@ from typing import Protocol
 
 import pytest
 
+from oborona.counters.cluster.reader import ClusterReader
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.wire import Access, Address
 from oborona.counters.lmdb_store import Reader
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.record import KEY
@@ -18,6 +22,7 @@ from oborona.counters.top import HEAD, TOP_KEY, Ranks
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreError
 from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
+from tests.peers.redis import Cluster
 
 from .conftest import NOON
 
@@ -77,10 +82,50 @@ class InStore:
         self.writer.close()
 
 
-@pytest.fixture(params=["memory", "store"])
+class InCluster:
+    """Adds go all the way into a cluster before they are asked for."""
+
+    def __init__(self, directory: Path, access: Access) -> None:
+        self.writer = ClusterWriter(directory, access)
+        self.worker = ClusterCounters(directory, "worker-0", access, environment=self.writer.environment)
+        self.reader = ClusterReader(directory, access, environment=self.writer.environment)
+        self.add = self.worker.add
+        self.forget = self.worker.forget
+
+    async def top(
+        self,
+        shingle_type: int,
+        metric: Metric,
+        window: Window,
+        now: float,
+        prefix: Prefix = Prefix.IN,
+        limit: int = 20,
+    ) -> Ranks:
+        self.worker.flush(now)
+        while self.writer.step(now):
+            pass
+        self.writer.keep_top()
+        return await self.reader.top(shingle_type, metric, window, now, prefix, limit)
+
+    def close(self) -> None:
+        self.reader.close()
+        self.worker.close()
+        self.writer.close()
+
+
+@pytest.fixture(params=["memory", "store", "cluster"])
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     if request.param == "memory":
         yield MemoryCounters()
+        return
+    if request.param == "cluster":
+        cluster: Cluster = request.getfixturevalue("redis_cluster")
+        for node in cluster.nodes:
+            node.ask("FLUSHALL")
+        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+        clustered = InCluster(tmp_path / "counters", access)
+        yield clustered
+        clustered.close()
         return
     stored = InStore(tmp_path / "counters")
     yield stored

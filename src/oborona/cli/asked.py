@@ -12,11 +12,10 @@ import click
 from oborona import secret
 from oborona.config import Loaded, load_settings
 from oborona.counters.memory import MemoryCounters
-from oborona.counters.stored import open_reader
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.service import site_name
-from oborona.milter.stores import COUNTERS
+from oborona.milter.stores import open_stored
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader
@@ -82,7 +81,7 @@ class Asked:
         hasher = Hasher(self.keys().shingles)
         counters: CounterReader
         try:
-            counters = stored = open_reader(self.state / COUNTERS)
+            counters = stored = open_stored(self.loaded.settings, self.state)
         except StoreError as error:
             click.echo(f"oborona: {error}; scored without counts", err=True)
             stored, counters = None, MemoryCounters()

@@ -17,13 +17,14 @@ from oborona.cli.counters_top import top
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.shingle import name_of, shingle_of
+from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.picture import picture
-from oborona.counters.stored import StoredCounters, open_reader
+from oborona.counters.stored import StoredCounters
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.milter.stores import COUNTERS
+from oborona.milter.stores import open_stored
 from oborona.policy.known import asked as pieces_asked
-from oborona.types import Envelope, Metric, Shingle, Window
+from oborona.types import Envelope, Metric, Prefix, Shingle, Window
 
 
 @click.group()
@@ -38,38 +39,39 @@ for command in (top, stats, verify, compact, forget, bench):
 @counters.command()
 @click.argument("what", metavar="SHINGLE|FILE")
 @click.option("--all", "every", is_flag=True, help="Of a file: also the pieces that were never seen.")
+@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
 @pass_asked
-def show(asked: Asked, what: str, every: bool) -> None:
+def show(asked: Asked, what: str, every: bool, out: bool) -> None:
     """Draw the time-line of a shingle, or of each piece of a message file.
 
     A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff or 14:00ff00ff00ff00ff.
     """
-    store = open_reader(asked.state / COUNTERS)
-    with store:
-        shingle = shingle_of(what)
+    shingle, path = shingle_of(what), Path(what)
+    if shingle is None and not os.path.lexists(path):
+        raise click.BadParameter(f"{what!r} is neither TYPE:HASH nor a file")
+    prefix = Prefix.OUT if out else Prefix.IN
+    with open_stored(asked.loaded.settings, asked.state) as store:
         if shingle is not None:
-            _draw(store, [shingle], every=True)
+            _draw(store, [shingle], prefix, every=True)
             return
-        path = Path(what)
-        if not os.path.lexists(path):
-            raise click.BadParameter(f"{what!r} is neither TYPE:HASH nor a file")
         hasher = Hasher(asked.keys().shingles)
         for source in messages(path):
             echo(source.name)
-            _draw(store, list(pieces_asked(shingles(parse(source.raw), Envelope(), hasher))), every=every)
+            pieces = list(pieces_asked(shingles(parse(source.raw), Envelope(), hasher)))
+            _draw(store, pieces, prefix, every=every)
 
 
-def _draw(store: StoredCounters, wanted: list[Shingle], *, every: bool) -> None:
+def _draw(store: StoredCounters | ClusterReader, wanted: list[Shingle], prefix: Prefix, *, every: bool) -> None:
     now = time.time()
 
     async def draw() -> None:
-        rows = await store.read(wanted, now)
+        rows = await store.read(wanted, now, prefix)
         unseen = 0
         for shingle, row in zip(wanted, rows, strict=True):
             if not every and not row[Window.FORTNIGHT][Metric.SEEN]:
                 unseen += 1
                 continue
-            echo(picture(await store.timeline(shingle, now), now, name_of(shingle)))
+            echo(picture(await store.timeline(shingle, now, prefix), now, name_of(shingle)))
         if unseen:
             echo(f"{unseen} pieces were not seen in two weeks")
 

@@ -35,8 +35,11 @@ _WORDS: Final = {
     "read_us_p99": "99 % within",
     "lag_ms_p50": "from flush to store, ms, half of them within",
     "lag_ms_p99": "99 % within",
-    "bytes_per_key": "bytes a key, of pages in use",
+    "bytes_per_key": "bytes a record of pages, without the doorkeeper's table",
     "cpu_ms_per_message": "CPU ms a message, workers and writer",
+}
+_WORDS_OF_CLUSTER: Final = _WORDS | {
+    "bytes_per_key": "bytes of memory a key, shingles seen once among them",
 }
 
 
@@ -63,13 +66,17 @@ _WORDS: Final = {
 )
 @click.option(
     "--rate",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, runs.MOST_ADDS),
     default=0,
     metavar="N",
     help="Adds a second; default: as many as it takes with a second's lag.",
 )
 @click.option(
-    "--seconds", type=click.FloatRange(min=0.2), default=30.0, show_default=True, help="How long to load it."
+    "--seconds",
+    type=click.FloatRange(0.2, runs.MOST_SECONDS),
+    default=30.0,
+    show_default=True,
+    help="How long to load it.",
 )
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that read and add."
@@ -121,6 +128,12 @@ def bench(
     in one call, flushed each 0.1 s, and applied by a writer process, as the service does it. Ctrl-C ends the load and reports
     what was measured.
     """
+    if nodes and store != "cluster":
+        raise click.UsageError("--nodes needs --store cluster")
+    try:
+        load = runs.Load(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
+    except ValueError as error:  # NaN lies in every range
+        raise click.UsageError(str(error)) from None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it made is removed
     with tempfile.TemporaryDirectory(prefix="oborona-bench-", dir=directory) as folder:
         subject: Subject
@@ -138,7 +151,6 @@ def bench(
                 doorkeeper_bytes=doorkeeper << 20,
                 map_bytes=MAP_BYTES + 2 * keys * BYTES_A_KEY,
             )
-        load = runs.Load(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
         with _progress() as progress:
             report = runs.run(subject, load, progress)
     if as_json:
@@ -147,9 +159,7 @@ def bench(
         Terminal().print(_table(report))
 
 
-def _cluster(
-    directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool
-) -> Subject:
+def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool) -> Subject:
     from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
     from oborona.counters.cluster.wire import Access, Address  # noqa: PLC0415
 
@@ -159,9 +169,7 @@ def _cluster(
         raise click.BadParameter(str(error)) from None
     if not nodes:
         raise click.UsageError("--store cluster needs --nodes")
-    return ClusterSubject(
-        directory=directory, access=access, durability=durability, doorkeeper=doorkeeper
-    )
+    return ClusterSubject(directory=directory, access=access, durability=durability, doorkeeper=doorkeeper)
 
 
 @contextmanager
@@ -182,6 +190,6 @@ def _table(report: Report) -> Table:
     )
     shown.add_column()
     shown.add_column(justify="right")
-    for name, words in _WORDS.items():
+    for name, words in (_WORDS_OF_CLUSTER if report.store == "cluster" else _WORDS).items():
         shown.add_row(words, f"{getattr(report, name):,}")
     return shown

@@ -13,8 +13,9 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.shingle import type_name
 from oborona.cli.terminal import Terminal
-from oborona.counters.stats import Stats, look
-from oborona.milter.stores import COUNTERS
+from oborona.counters.cluster.stats import ClusterStats
+from oborona.counters.stats import Stats
+from oborona.milter.stores import look
 
 
 @click.command()
@@ -22,17 +23,22 @@ from oborona.milter.stores import COUNTERS
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def stats(asked: Asked, types: bool, as_json: bool) -> None:
-    """Show what the counter store holds, who writes it, and what waits in the spools."""
+    """Show what the counter store holds, who writes it, and what waits in the spools.
+
+    Of a cluster: its nodes, and what waits on this machine to be sent.
+    """
     now = time.time()
-    found = look(asked.state / COUNTERS, now, types=types)
+    found = look(asked.loaded.settings, asked.state, now, types=types)
     if as_json:
         echo(msgspec.json.encode(found))
         return
     terminal = Terminal(soft_wrap=True)
     about = Table.grid(padding=(0, 2))
-    for what, words in _about(found):
+    for what, words in _about(found) if isinstance(found, Stats) else _on_its_way(found):
         about.add_row(what, words)
     terminal.print(about, markup=False, highlight=False)
+    if isinstance(found, ClusterStats):
+        terminal.print(_nodes(found))
     if found.spools:
         spools = Table("spool", show_edge=False)
         for name in ("files", "waits", "oldest"):
@@ -41,7 +47,7 @@ def stats(asked: Asked, types: bool, as_json: bool) -> None:
             oldest = f"{now - one.oldest:.1f} s" if one.oldest is not None else ""
             spools.add_row(one.owner, str(one.files), size(one.bytes), oldest)
         terminal.print(spools)
-    if found.types is not None:
+    if isinstance(found, Stats) and found.types is not None:
         shares = Table("", "type", show_edge=False)
         for name in ("records", "bytes", "a record"):
             shares.add_column(name, justify="right")
@@ -63,8 +69,35 @@ def _about(found: Stats) -> list[tuple[str, str]]:
         ("pages", f"{pages.leaf:,} leaf, {pages.branch:,} branch, {pages.overflow:,} overflow of {pages.bytes} bytes; depth {pages.depth}"),
         ("newest bucket", f"{datetime.fromtimestamp(newest, UTC):%Y-%m-%d %H:%M} UTC" if newest is not None else "none"),
         ("doorkeeper", f"room for {found.doorkeeper_slots:,} seen once" if found.doorkeeper_slots else "off"),
-        ("waiting", f"{size(found.waiting_bytes)} in {len(found.spools)} {'spool' if len(found.spools) == 1 else 'spools'}, the oldest {found.lag_s:.1f} s old"),
+        ("waiting", _waiting(found)),
     ]  # fmt: skip
+
+
+def _on_its_way(found: ClusterStats) -> list[tuple[str, str]]:
+    outbox = found.outbox
+    return [
+        ("store", f"a cluster; spools and outbox are in {found.directory}"),
+        ("sent by", found.writer or "nobody now"),
+        ("outbox", f"{outbox.unsent_steps:,} steps unsent, {size(outbox.unsent_bytes)}; {outbox.steps:,} kept, {size(outbox.bytes)}"),
+        ("waiting", _waiting(found)),
+    ]  # fmt: skip
+
+
+def _waiting(found: Stats | ClusterStats) -> str:
+    spools = f"{len(found.spools)} {'spool' if len(found.spools) == 1 else 'spools'}"
+    return f"{size(found.waiting_bytes)} in {spools}, the oldest {found.lag_s:.1f} s old"
+
+
+def _nodes(found: ClusterStats) -> Table:
+    nodes = Table("node", "role", show_edge=False)
+    for name in ("slots", "memory", "pages"):
+        nodes.add_column(name, justify="right")
+    nodes.add_column("")
+    for one in found.nodes:
+        memory = size(one.memory_bytes) if one.memory_bytes is not None else ""
+        pages = f"{one.pages:,}" if one.pages is not None else ""
+        nodes.add_row(one.address, one.role, f"{one.slots:,}", memory, pages, one.trouble or "answers")
+    return nodes
 
 
 def size(number: int) -> str:

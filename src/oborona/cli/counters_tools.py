@@ -6,22 +6,18 @@ import asyncio
 import time
 
 import click
-import lmdb
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.counters_stats import size
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import name_of, shingle_named
+from oborona.counters.apart import verify_apart
 from oborona.counters.compact import compact as compacted
-from oborona.counters.lmdb_store import Reader, as_store_error
-from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
-from oborona.counters.verify import verify as verified
 from oborona.counters.writer import LOCK
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.milter.stores import COUNTERS
+from oborona.milter.stores import COUNTERS, check_is_local, open_counters, open_stored
 from oborona.types import Metric, Prefix, Shingle, Window
 
 
@@ -32,13 +28,9 @@ def verify(asked: Asked) -> None:
 
     Exit status 1 when something is wrong.
     """
+    check_is_local(asked.loaded.settings)
     folder = asked.state / COUNTERS
-    reader = Reader(folder)
-    try:
-        with as_store_error(folder):
-            report = verified(_environment(reader))
-    finally:
-        reader.close()
+    report = verify_apart(folder)
     for problem in report.problems:
         echo(problem)
     echo(
@@ -55,6 +47,7 @@ def compact(asked: Asked) -> None:
 
     A copy of what is used takes the place of the file: there must be room for it beside the other. Workers may go on.
     """
+    check_is_local(asked.loaded.settings)
     folder = asked.state / COUNTERS
     with as_owner_of(folder):
         done = compacted(folder)
@@ -77,8 +70,10 @@ def forget(asked: Asked, shingle: Shingle, out: bool, yes: bool) -> None:
     echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
     if not yes:
         click.confirm("Forget it?", abort=True)
+    if not folder.is_dir():
+        raise StoreError(f"no spools in {folder}: has the writer run?")
     with as_owner_of(folder):
-        spooled = LmdbCounters(folder, "cli")
+        spooled = open_counters(asked.loaded.settings, asked.state, "cli")
         try:
             spooled.forget(shingle, time.time(), prefix)
         finally:
@@ -89,16 +84,8 @@ def forget(asked: Asked, shingle: Shingle, out: bool, yes: bool) -> None:
     )
 
 
-def _environment(reader: Reader) -> lmdb.Environment:
-    with reader.transaction():
-        environment = reader.environment
-    if environment is None:
-        raise StoreError(f"no counter store in {reader.directory}: has the writer run?")
-    return environment
-
-
 async def _counted(asked: Asked, shingle: Shingle, prefix: Prefix) -> str:
-    with open_reader(asked.state / COUNTERS) as store:
+    with open_stored(asked.loaded.settings, asked.state) as store:
         [totals] = await store.read([shingle], time.time(), prefix)
     last = totals[Window.FORTNIGHT]
     return " ".join(f"{metric.name.lower()} {last[metric]}" for metric in Metric)

@@ -14,10 +14,9 @@ from oborona.cli.output import echo
 from oborona.cli.shingle import name_of, type_name, type_of
 from oborona.cli.terminal import Terminal
 from oborona.counters.heavy import NOTE_ROOM
-from oborona.counters.stored import open_reader
 from oborona.counters.top import TOP_LIMIT
 from oborona.message.shingles import Type
-from oborona.milter.stores import COUNTERS
+from oborona.milter.stores import open_stored
 from oborona.policy.ports import Totals
 from oborona.types import Metric, Prefix, Shingle, Window
 
@@ -44,7 +43,7 @@ def top(asked: Asked, kind: Type, metric: str, window: str, out: bool, limit: in
     """Show the shingles of a type that counted most.
 
     Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
-    than 1/129 of all that its type counted, what is a day old weighing half.
+    than 1/129 of all that its type counted, what is a day old weighing half. In a cluster it is kept of what this machine counted.
     """
     prefix = Prefix.OUT if out else Prefix.IN
     by, within = Metric[metric.upper()], Window[window.upper()]
@@ -71,6 +70,6 @@ async def _read(
     asked: Asked, kind: Type, metric: Metric, window: Window, prefix: Prefix, limit: int
 ) -> tuple[list[tuple[Shingle, int]], Totals]:
     now = time.time()
-    with open_reader(asked.state / COUNTERS) as store:
+    with open_stored(asked.loaded.settings, asked.state) as store:
         ranks = await store.top(kind, metric, window, now, prefix, limit)
         return ranks, await store.read([shingle for shingle, _count in ranks], now, prefix)

@@ -9,9 +9,8 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 import dns.exception
@@ -20,37 +19,18 @@ from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
-from oborona.cli.counters_stats import size
+from oborona.cli.doctor_counters import counters
+from oborona.cli.report import Report, State
 from oborona.cli.terminal import Terminal
 from oborona.config import Address, UnixAddress
-from oborona.counters.stats import Stats, look
 from oborona.errors import OboronaError, StoreError
-from oborona.lock import holder
 from oborona.milter.sockets import closed_folder
-from oborona.milter.stores import COUNTERS
 from oborona.milter.worker import JOURNAL
 from oborona.recheck.reading import Reader
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
-LAG_S: Final = 10.0  # a writer at work is a second behind
 WAIT_S: Final = 3.0  # for an answer of the daemon, Postfix's tools or DNS
 OPTNEG: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # what a mail server says first
-
-
-class State(StrEnum):
-    """How a thing is."""
-
-    FINE = "fine"
-    LOOK = "look"  # works, or can't be told from here
-    WRONG = "wrong"
-
-
-class Report(NamedTuple):
-    """One thing that was looked at."""
-
-    what: str
-    state: State
-    words: str
 
 
 @click.command()
@@ -61,9 +41,7 @@ def doctor(asked: Asked) -> None:
     Exit status 1 when something is wrong.
     """
     reports = [
-        report
-        for check in (_policy, _state, _counters, _door, _resolver, _postfix)
-        for report in check(asked)
+        report for check in (_policy, _state, counters, _door, _resolver, _postfix) for report in check(asked)
     ]
     table = Table("", "what", "finding", show_edge=False)
     colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
@@ -102,24 +80,6 @@ def _state(asked: Asked) -> Iterator[Report]:
         yield Report("journal", State.LOOK, f"{journal} is not there yet")
 
 
-def _counters(asked: Asked) -> Iterator[Report]:
-    folder = asked.state / COUNTERS
-    if not folder.is_dir():
-        yield Report("counters", State.LOOK, f"{folder} is not there yet")
-        return
-    try:
-        found = look(folder, time.time())
-    except StoreError as error:
-        yield Report("counters", State.WRONG, str(error))
-    else:
-        yield Report("counters", State.FINE, f"{folder} can be read: {found.records:,} records")
-        yield _backlog(found)
-    for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
-        held = holder(asked.state / name)
-        if held is not None:
-            yield Report("process", State.FINE, str(held))
-
-
 def _secret(folder: Path) -> str:
     secret.load(folder)
     return f"{folder / secret.FILE}; keep it in the backup"
@@ -128,15 +88,6 @@ def _secret(folder: Path) -> str:
 async def _journal(path: Path) -> str:
     async with await Reader.open(path) as journal:
         return f"{path} can be read: {await journal.count()} verdicts"
-
-
-def _backlog(found: Stats) -> Report:
-    waits = f"{size(found.waiting_bytes)} in spools, the oldest {found.lag_s:.1f} s old"
-    if found.lag_s <= LAG_S:
-        return Report("backlog", State.FINE, waits)
-    if found.writer is None:
-        return Report("backlog", State.LOOK, f"{waits}: nobody writes the counters, start the daemon")
-    return Report("backlog", State.WRONG, f"{waits}: {found.writer} does not keep up; its log says why")
 
 
 def _door(asked: Asked) -> Iterator[Report]:
@@ -237,8 +188,8 @@ def _postfix(asked: Asked) -> Iterator[Report]:
         yield Report("mail server", State.LOOK, f"Postfix does not ask us; put into main.cf: {line}")
 
 
-def _try(what: str, look: Callable[[], str]) -> Report:
+def _try(what: str, looked: Callable[[], str]) -> Report:
     try:
-        return Report(what, State.FINE, look())
+        return Report(what, State.FINE, looked())
     except (OboronaError, StoreError) as error:
         return Report(what, State.WRONG, str(error))

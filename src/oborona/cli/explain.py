@@ -20,6 +20,7 @@ from oborona.cli.check import show
 from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.terminal import Terminal
+from oborona.errors import StorePartial
 from oborona.message.shingles import Type
 from oborona.milter.worker import JOURNAL
 from oborona.policy.facts import TABLE
@@ -126,7 +127,12 @@ def _facts(console: Terminal, facts: dict[str, object]) -> None:
 
 
 async def _counts(console: Terminal, site: Site, shingles: Sequence[Shingle], now: float) -> None:
-    totals: Totals = await site.counters.read(shingles, now)
+    totals: Totals
+    try:
+        totals = await site.counters.read(shingles, now)
+    except StorePartial as error:
+        click.echo(f"oborona: {error}; these counts may be too low", err=True)
+        totals = error.totals
     table = Table(title="counted now", title_justify="left")
     table.add_column("piece", no_wrap=True)
     for name in ("hour", "day", "two weeks", "of these spam", "complaints"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import stat
 import sys
@@ -52,7 +53,7 @@ def _below(folder: Path) -> Iterator[Source]:
     roots = [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
     empty, unread = True, list[Unread]()
     for root in roots:
-        for file in sorted(root.rglob("*")):
+        for file in _files(root, unread):
             if file.name.startswith("."):
                 continue
             try:
@@ -69,6 +70,16 @@ def _below(folder: Path) -> Iterator[Source]:
         raise Unread(f"{unread[0]}{more}")
     if empty:
         raise Unread(f"{folder}: holds no message files")
+
+
+def _files(root: Path, unread: list[Unread]) -> list[Path]:
+    """Return what is in a folder and below, in order; folders that can't be read are added to `unread`, those that vanish are not."""
+
+    def note(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            unread.append(Unread(f"{error.filename}: {error.strerror}"))
+
+    return sorted(Path(at, name) for at, _folders, names in os.walk(root, onerror=note) for name in names)
 
 
 def _kind(path: Path) -> int:

@@ -11,8 +11,8 @@ from pathlib import Path
 @contextmanager
 def as_owner_of(folder: Path) -> Iterator[None]:
     """When root asks, go on as the owner of a folder within; anybody else stays who they are."""
-    owner = folder.stat() if folder.exists() else None
-    if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
+    owner = folder.stat() if os.geteuid() == 0 and folder.exists() else None
+    if owner is None or owner.st_uid == 0:
         yield
         return
     group = os.getegid()

@@ -196,7 +196,8 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
             ge=0,
             le=65_536,
             description="Memory for shingles seen once, in MiB, rounded down to a power of two: they need no record. 16"
-            " hold four million; 0: all get records.",
+            " hold four million; 0: all get records. A cluster has room for them in its pages: there any other number is"
+            " the same.",
         ),
     ] = 16
     map_mib: Annotated[

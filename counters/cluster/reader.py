@@ -1,0 +1,128 @@
+"""What the cluster has, for tools beside a running daemon; nothing is added, and answers are waited for.
+
+What this machine has counted and not sent yet, 0.2 s as a rule, is not in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Self
+
+import lmdb
+
+from oborona.counters import decode
+from oborona.counters.cluster.asking import Page, answer_of, pages_of
+from oborona.counters.cluster.sender import OUTBOX
+from oborona.counters.cluster.shards import ANSWER_S, Shards
+from oborona.counters.cluster.wire import Access, Reply
+from oborona.counters.lmdb_store import Reader
+from oborona.counters.record import key_of
+from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
+from oborona.counters.window import Timeline, bucket_of
+from oborona.errors import StoreError, StorePartial
+from oborona.types import Metric, Prefix, Shingle, Window
+
+ROUNDS: Final = 2  # a slot that has moved is found in the second
+NO_OUTBOX: Final = b""
+
+
+class ClusterReader:
+    """Reads what a cluster has; for tools beside a running daemon. Close it, or use it as a context.
+
+    Args:
+        directory: of the outbox, which has the candidates for `top`.
+        access: how to reach the cluster.
+        answer_s: deadline for an answer.
+        environment: the outbox's, when its sender lives in this very process.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        access: Access,
+        *,
+        answer_s: float = ANSWER_S,
+        environment: lmdb.Environment | None = None,
+    ) -> None:
+        self._reader = Reader(Path(directory) / OUTBOX, environment)
+        self._shards = Shards(access, answer_s=answer_s)
+
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[list[list[int]]]:
+        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
+
+        Raises:
+            StorePartial: part of the cluster does not answer; it carries what the others say.
+        """
+        records, trouble = self._records([key_of(shingle, prefix) for shingle in shingles], bucket_of(now))
+        totals = decode.totals(records, now)
+        if trouble:
+            raise StorePartial(f"part of the cluster does not answer: {trouble}", totals)
+        return totals
+
+    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
+        """Return 144 ten-minute buckets and 14 days up to `now`.
+
+        Raises:
+            StoreError: its part of the cluster does not answer.
+        """
+        [stored], trouble = self._records([key_of(shingle, prefix)], bucket_of(now))
+        if trouble:
+            raise StoreError(f"the cluster does not answer: {trouble}")
+        return decode.timeline(stored, now)
+
+    async def top(
+        self,
+        shingle_type: int,
+        metric: Metric,
+        window: Window,
+        now: float,
+        prefix: Prefix = Prefix.IN,
+        limit: int = TOP_LIMIT,
+    ) -> Ranks:
+        """Return the shingles of a type that counted most of a metric in a window at `now`, heaviest first.
+
+        Each count is that of the whole cluster; looked at are those that this machine counted most, `candidates.py`.
+
+        Raises:
+            StoreError: no writer has run on this machine, or part of the cluster does not answer.
+        """
+        with self._reader.transaction() as txn:
+            if txn is None:
+                raise StoreError(f"no outbox in {self._reader.directory}: has the writer run?")
+            found = candidates(txn, shingle_type, metric, prefix)
+        return ranked(found, await self.read(found, now, prefix), metric, window, limit)
+
+    def close(self) -> None:
+        """Hang up, and let go of the outbox."""
+        self._shards.close()
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _records(self, keys: list[bytes], reference: int) -> tuple[list[bytes], str]:
+        """Return the records of keys, empty where there is none; and what is wrong, empty when all are answered for."""
+        found: dict[bytes, bytes] = {}
+        left = pages_of(dict.fromkeys(keys))
+        trouble = ""
+        for _ in range(ROUNDS):
+            replies = self._shards.ask([(page.slot, page.words(NO_OUTBOX)) for page in left])
+            unanswered: list[tuple[Page, Reply]] = []
+            for page, reply in zip(left, replies, strict=True):
+                answer = answer_of(page, reply, reference)
+                if answer is None:
+                    unanswered.append((page, reply))
+                else:
+                    found.update(zip(page.keys, answer[1], strict=True))
+            if not unanswered:
+                trouble = ""
+                break
+            left, trouble = [page for page, _reply in unanswered], str(unanswered[0][1])
+        return [found.get(key, b"") for key in keys], trouble

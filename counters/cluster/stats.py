@@ -1,0 +1,152 @@
+"""What a cluster and this machine's way to it are made of, as an admin asks for it: nodes, outbox, spools."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+import hiredis
+import msgspec
+
+from oborona.counters.backlog import Waiting, lag_s, waiting
+from oborona.counters.cluster import steps
+from oborona.counters.cluster.link import Link
+from oborona.counters.cluster.outbox import DONE_KEY, STEP_KEY, U64
+from oborona.counters.cluster.sender import OUTBOX
+from oborona.counters.cluster.wire import MAP, Access, Address, Role, members, pack
+from oborona.counters.follow import Position
+from oborona.counters.lmdb_store import Reader, positions
+from oborona.counters.writer import LOCK
+from oborona.errors import StoreError
+from oborona.lock import holder
+
+ANSWER_S: Final = 2.0
+ASKED: Final = pack((b"INFO", b"memory")) + pack((b"DBSIZE",))
+MEMORY: Final = re.compile(rb"^used_memory:(\d+)", re.MULTILINE)
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """One node at one moment."""
+
+    address: str
+    role: Role | Literal["unknown"]  # unknown: the settings name it, and no node of the cluster does
+    slots: int  # of 16,384
+    memory_bytes: int | None = None  # None: it does not say
+    pages: int | None = None  # hashes of records; one for each tag is none of them
+    trouble: str = ""  # empty: it answers
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """What is on its way to the cluster."""
+
+    bytes: int = 0  # of steps that are kept, sent or not
+    steps: int = 0
+    unsent_bytes: int = 0  # of steps that some part of the cluster may lack
+    unsent_steps: int = 0
+    oldest: float | None = None  # Unix time of the first of these
+
+
+class ClusterStats(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster at one moment, and what waits for it here."""
+
+    directory: str
+    nodes: list[Node]
+    outbox: Outgoing
+    writer: str | None  # who holds the sender's lock
+    spools: list[Waiting]
+    waiting_bytes: int  # in the spools
+    lag_s: float  # how long the oldest count has waited that the cluster lacks
+
+
+def look(directory: Path, access: Access, now: float) -> ClusterStats:
+    """Look at the nodes of a cluster and at what waits for them; a running daemon is not disturbed.
+
+    Args:
+        directory: of the spools and the outbox; need not be there.
+        access: how to reach the cluster; it need not be there.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the outbox or the spools cannot be read.
+    """
+    outbox, kept = _outbox(directory)
+    spools = waiting(directory, kept)
+    held = holder(directory / LOCK)
+    unsent_s = now - outbox.oldest if outbox.oldest is not None else 0.0
+    return ClusterStats(
+        directory=os.fspath(directory),
+        nodes=_nodes(access),
+        outbox=outbox,
+        writer=str(held) if held is not None else None,
+        spools=spools,
+        waiting_bytes=sum(one.bytes for one in spools),
+        lag_s=max(lag_s(spools, now), unsent_s),
+    )
+
+
+def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
+    sizes: list[int] = []
+    unsent: list[int] = []
+    oldest: float | None = None
+    with contextlib.closing(Reader(directory / OUTBOX)) as reader, reader.transaction() as txn:
+        if txn is None:
+            return Outgoing(), {}
+        (done,) = U64.unpack(txn.get(DONE_KEY, bytes(U64.size)))
+        with txn.cursor() as cursor:
+            cursor.set_range(STEP_KEY)
+            for key, step in cursor:
+                sizes.append(len(step))
+                if int.from_bytes(key.removeprefix(STEP_KEY)) > done:
+                    unsent.append(len(step))
+                    oldest = steps.made_at(step) if oldest is None else oldest
+        kept = positions(txn)
+    out = Outgoing(
+        bytes=sum(sizes), steps=len(sizes), unsent_bytes=sum(unsent), unsent_steps=len(unsent), oldest=oldest
+    )
+    return out, kept
+
+
+def _nodes(access: Access) -> list[Node]:
+    """Return the nodes that the cluster names, primaries first, then those of the settings that do not answer."""
+    known: Mapping[Address, tuple[Role, int]] = {}
+    trouble: dict[Address, str] = {}
+    for address in access.nodes:
+        try:
+            with contextlib.closing(Link(address, access, ANSWER_S)) as link:
+                link.send(MAP)
+                [answer] = link.answers(1)
+            if not known:
+                known = members(answer, address)
+        except StoreError as error:
+            trouble[address] = str(error)
+    found = [
+        _node(address, access, role, slots)
+        for address, (role, slots) in sorted(known.items(), key=lambda one: (one[1][0], one[0]))
+    ]
+    return found + [
+        Node(address=str(address), role="unknown", slots=0, trouble=why)
+        for address, why in trouble.items()
+        if address not in known
+    ]
+
+
+def _node(address: Address, access: Access, role: Role, slots: int) -> Node:
+    asked = Node(address=str(address), role=role, slots=slots)
+    try:
+        with contextlib.closing(Link(address, access, ANSWER_S)) as link:
+            link.send(ASKED)
+            info, pages = link.answers(2)
+    except StoreError as error:
+        return msgspec.structs.replace(asked, trouble=str(error))
+    refused = next((str(one) for one in (info, pages) if isinstance(one, hiredis.ReplyError)), "")
+    memory = MEMORY.search(info) if isinstance(info, bytes) else None
+    return msgspec.structs.replace(
+        asked,
+        memory_bytes=int(memory[1]) if memory is not None else None,
+        pages=pages if isinstance(pages, int) else None,
+        trouble=refused,
+    )

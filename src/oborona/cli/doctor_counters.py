@@ -1,0 +1,64 @@
+"""What `oborona doctor` looks at of the counters: the store, on this machine or in a cluster, and what waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.counters_stats import size
+from oborona.cli.report import Report, State
+from oborona.counters.cluster.layout import SLOTS
+from oborona.counters.cluster.stats import ClusterStats
+from oborona.counters.stats import Stats
+from oborona.errors import ConfigError, StoreError
+from oborona.lock import holder
+from oborona.milter.stores import COUNTERS, look
+
+LAG_S: Final = 10.0  # a writer at work is a second behind
+
+
+def counters(asked: Asked) -> Iterator[Report]:
+    """Look at the store, at what waits for it, and at who works on it."""
+    folder = asked.state / COUNTERS
+    settings = asked.loaded.settings
+    if settings.counters.store != "cluster" and not folder.is_dir():
+        yield Report("counters", State.LOOK, f"{folder} is not there yet")
+        return
+    try:
+        found = look(settings, asked.state, time.time())
+    except (ConfigError, StoreError) as error:
+        yield Report("counters", State.WRONG, str(error))
+    else:
+        if isinstance(found, ClusterStats):
+            yield from _nodes(found)
+        else:
+            yield Report("counters", State.FINE, f"{folder} can be read: {found.records:,} records")
+        yield _backlog(found)
+    for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
+        held = holder(asked.state / name)
+        if held is not None:
+            yield Report("process", State.FINE, str(held))
+
+
+def _nodes(found: ClusterStats) -> Iterator[Report]:
+    for node in found.nodes:
+        words = f"{node.address}, {node.role}: {node.trouble or f'answers, {node.slots:,} slots'}"
+        away = State.WRONG if node.role == "primary" else State.LOOK
+        yield Report("node", away if node.trouble else State.FINE, words)
+    homeless = SLOTS - sum(node.slots for node in found.nodes if node.role == "primary")
+    if homeless:
+        words = f"no node has {homeless:,} of {SLOTS:,} slots: what is counted there waits here"
+        yield Report("cluster", State.WRONG, words)
+
+
+def _backlog(found: Stats | ClusterStats) -> Report:
+    outbox = found.outbox.unsent_bytes if isinstance(found, ClusterStats) else 0
+    places = f"{size(outbox)} in the outbox, " if outbox else ""
+    waits = f"{places}{size(found.waiting_bytes)} in spools, the oldest {found.lag_s:.1f} s old"
+    if found.lag_s <= LAG_S:
+        return Report("backlog", State.FINE, waits)
+    if found.writer is None:
+        return Report("backlog", State.LOOK, f"{waits}: nobody writes the counters, start the daemon")
+    return Report("backlog", State.WRONG, f"{waits}: {found.writer} does not keep up; its log says why")
