@@ -23,23 +23,19 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import hiredis
-import msgspec
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from benchmarks.counted_redis import Connection
-from benchmarks.failover import Failover, outlive
+from benchmarks.failover import outlive, writing
 from benchmarks.servers import free_port, redis
 from oborona.counters.bench.cluster import PAGES, ClusterSubject, ClusterWatch
-from oborona.counters.bench.job import READY, Job
-from oborona.counters.bench.processes import Child, cpu_s
+from oborona.counters.bench.processes import cpu_s
 from oborona.counters.bench.workload import hashes, types
 from oborona.counters.cluster.door import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.layout import APPLIED, FIELD_BYTES, ID_BYTES, OPENINGS
@@ -59,7 +55,6 @@ PAGE_KEYS: Final = 500_000
 COMMANDS: Final = 500  # in one go
 FLUSHED: Final = 10_000  # keys at once
 NODE_TIMEOUTS_S: Final = (1, 2, 5)
-READY_S: Final = 60.0  # bounds a hang
 SENT_S: Final = 600.0  # bounds a hang
 LOOK_S: Final = 0.05
 
@@ -96,7 +91,9 @@ def _bytes_a_key(
         listpack_value: as Redis has it.
     """
     settings = ("hash-max-listpack-value", listpack_value), ("hash-max-listpack-entries", 512)
-    node.ask([pack([b"FLUSHALL"]), *(pack([b"CONFIG", b"SET", name.encode(), one]) for name, one in settings)])
+    node.ask(
+        [pack([b"FLUSHALL"]), *(pack([b"CONFIG", b"SET", name.encode(), one]) for name, one in settings)]
+    )
     pages = min(PAGE_KEYS // size, len(OPENINGS) * len(PAGES))
     names = [OPENINGS[at % len(OPENINGS)] + bytes(PAGES[at // len(OPENINGS)]) for at in range(pages)]
     before = _memory(node)
@@ -132,13 +129,15 @@ async def sending_table(keys: int) -> Table:
     for doorkeeper in (False, True):
         with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
             found = await _send(cluster, Path(folder), keys, doorkeeper=doorkeeper)
-        shown.add_row("slots" if doorkeeper else "records", f"{found[0]:,.0f}", *(f"{one:.1f}" for one in found[1:]))
+        shown.add_row(
+            "slots" if doorkeeper else "records", f"{found[0]:,.0f}", *(f"{one:.1f}" for one in found[1:])
+        )
     return shown
 
 
 async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) -> list[float]:
     """Return keys a second, and µs of CPU a key of the sender, all primaries, all replicas."""
-    subject = ClusterSubject(directory=str(folder / "counters"), access=access_of(cluster), doorkeeper=doorkeeper)
+    subject = _subject(cluster, folder, doorkeeper=doorkeeper)
     primaries = cluster.primaries()
     replicas = [node for node in cluster.nodes if node not in primaries]
     numbers = np.arange(1, keys + 1, dtype=np.uint64)
@@ -146,17 +145,21 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
     with (
         contextlib.closing(subject.counters(0)) as worker,
         contextlib.closing(Shards(subject.access)) as shards,
-        Child(_writing(subject, folder)) as sender,
-        contextlib.closing(Reader(folder / "counters" / OUTBOX)) as reader,
+        contextlib.ExitStack() as later,
     ):
-        sender.expect(READY, READY_S)
-        watch = ClusterWatch(shards, reader)
-        pids = [[sender.pid], [_pid(node) for node in primaries], [_pid(node) for node in replicas]]
-        began, used = time.monotonic(), [sum(map(cpu_s, some)) for some in pids]
         flushes = 0
         for at in range(0, keys, FLUSHED):
-            worker.add(Pieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()), Amounts(seen=1), time.time())
+            worker.add(
+                Pieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()), Amounts(seen=1), time.time()
+            )
             flushes += bool(worker.flush(time.time()))
+        sender = later.enter_context(writing(subject, folder))
+        began = time.monotonic()
+        watch = ClusterWatch(
+            shards, later.enter_context(contextlib.closing(Reader(folder / "counters" / OUTBOX)))
+        )
+        pids = [[sender.pid], [_pid(node) for node in primaries], [_pid(node) for node in replicas]]
+        used = [sum(map(cpu_s, some)) for some in pids]
         while watch.applied(0) < flushes:
             if time.monotonic() > began + SENT_S:
                 sys.exit(f"the cluster has not got all within {SENT_S:.0f} s")
@@ -165,3 +168,60 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
         spent = [sum(map(cpu_s, some)) - before for some, before in zip(pids, used, strict=True)]
         sender.end()
     return [keys / took, *(1e6 * one / keys for one in spent)]
+
+
+async def failover_table(runs: int) -> Table:
+    """Return how long the death of a primary is felt."""
+    shown = Table(
+        "cluster-node-timeout", "whole again, s", "sent again, s", "slowest read, ms", "messages", "wrong",
+        title="a primary is killed",
+    )  # fmt: skip
+    for timeout_s in NODE_TIMEOUTS_S:
+        for _ in range(runs):
+            with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
+                for node in cluster.nodes:
+                    node.ask("CONFIG", "SET", "cluster-node-timeout", 1000 * timeout_s)
+                subject = _subject(cluster, Path(folder), doorkeeper=False)
+                felt = await outlive(subject, Path(folder), cluster.primary_of(0).kill)
+            shown.add_row(
+                f"{timeout_s} s", f"{felt.whole_s:.1f}", f"{felt.sent_s:.1f}", f"{felt.slowest_ms:.0f}",
+                f"{felt.messages:,}", f"{felt.wrong:,}",
+            )  # fmt: skip
+    return shown
+
+
+def _subject(cluster: Cluster, folder: Path, *, doorkeeper: bool) -> ClusterSubject:
+    nodes = tuple(Address(*node.address) for node in cluster.nodes)
+    return ClusterSubject(
+        directory=str(folder / "counters"), access=Access(nodes=nodes), doorkeeper=doorkeeper
+    )
+
+
+def _pid(node: Node) -> int:
+    assert node.process is not None, "it runs"
+    return node.process.pid
+
+
+def main() -> None:
+    """Measure what the command line asks for; each table is printed as soon as it is there."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", choices=TABLES, help="default: all")
+    parser.add_argument("--keys", type=int, default=500_000, help="that are sent")
+    parser.add_argument("--runs", type=int, default=1, help="of each failover")
+    asked = parser.parse_args()
+    if asked.keys < 1:
+        parser.error("--keys: one at least")
+    tables = asked.only or TABLES
+    console = Console(width=140)
+    if "pages" in tables:
+        console.print(pages_table())
+    if "sending" in tables:
+        console.print(asyncio.run(sending_table(asked.keys)))
+    if "failover" in tables:
+        console.print(asyncio.run(failover_table(asked.runs)))
+
+
+if __name__ == "__main__":
+    main()

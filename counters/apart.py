@@ -20,13 +20,14 @@ def verify_apart(directory: Path) -> Report:
     """Read every record of a store, as `verify` does; that its reader was ended by a signal is a problem that it found.
 
     Raises:
+        StoreVersion: a newer Oborona wrote it.
         StoreError: there is no store, it cannot be read, or its reader ended without a word.
     """
     ours, theirs = FRESH.Pipe(duplex=False)
     reader = FRESH.Process(target=_tell, args=(directory, theirs), daemon=True)
     reader.start()
     theirs.close()
-    told: Report | str | None = None
+    told: Report | StoreError | None = None
     with ours, contextlib.suppress(EOFError):  # it ended, and its status says how
         told = ours.recv()
     reader.join()
@@ -34,7 +35,7 @@ def verify_apart(directory: Path) -> Report:
     if isinstance(told, Report):
         return told
     if told is not None:
-        raise StoreError(told)
+        raise told
     if status < 0:
         name = signal.Signals(-status).name
         return Report(records=0, cells=0, problems=[f"a page made LMDB end the reading process ({name})"])
@@ -43,7 +44,7 @@ def verify_apart(directory: Path) -> Report:
 
 def _tell(directory: Path, theirs: Connection) -> None:
     reader = Reader(directory)
-    told: Report | str
+    told: Report | StoreError
     try:
         with as_store_error(directory):
             with reader.transaction():
@@ -52,7 +53,7 @@ def _tell(directory: Path, theirs: Connection) -> None:
                 raise StoreError(f"no counter store in {directory}: has the writer run?")
             told = verify(environment)
     except StoreError as error:
-        told = str(error)
+        told = error
     finally:
         reader.close()
     theirs.send(told)

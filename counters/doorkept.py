@@ -8,8 +8,8 @@ r"""The doorkeeper's table as a file beside the store, that the writer changes a
 
 A transaction carries its changes as a note; the table is changed when it is committed. So whatever is killed when, and
 whatever of the mapped file a power failure leaves, making the noted changes again gives the table that belongs to the
-store. Notes are dropped once the file is on the disk. A reader may see a transaction a moment before its changes: a
-sighting is then missing from one read.
+store. Notes are dropped once the file is on the disk. A reader's snapshot and the table are not of one moment: a read
+during a commit may miss a sighting, or count one twice.
 
 A table that does not belong to the store (another size, another store, damaged) is begun anew: what was seen once
 counts as never seen.
@@ -17,6 +17,7 @@ counts as never seen.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import struct
@@ -31,7 +32,7 @@ import numpy.typing as npt
 
 from oborona.counters import doorkeeper
 from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, Changes, Slots
-from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, MODE
+from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, LEAST_ROOM, MODE
 
 FILE: Final = "doorkeeper.table"
 MAGIC: Final = b"OBDK"
@@ -55,6 +56,7 @@ class Doorkeeper:
 
     Raises:
         OSError: the file can't be made or mapped.
+        ValueError: the size is under one set or above 16 GiB.
     """
 
     def __init__(
@@ -64,6 +66,8 @@ class Doorkeeper:
         txn: lmdb.Transaction[bytes],
         report: Callable[[str], None],
     ) -> None:
+        if not SET_BYTES <= size <= doorkeeper.MOST_BYTES:
+            raise ValueError(f"a table has {SET_BYTES} to {doorkeeper.MOST_BYTES} bytes, not {size}")
         self._path = directory / FILE
         self._report = report
         sets = 1 << (size // SET_BYTES).bit_length() - 1
@@ -116,6 +120,9 @@ class Doorkeeper:
                 self._synced = future.result()
             except OSError as error:  # its notes stay, so nothing is lost
                 self._report(f"cannot sync {self._path}: {error}")
+                self.slots[...] = (
+                    self.slots.copy()
+                )  # the kernel may take pages for clean that it could not write
         if self._noted > self._synced and abs(now - self._sync_at) >= SYNC_S:
             self._sync_at = now
             self._syncing = self._syncer.submit(self._sync, self._noted)
@@ -184,17 +191,23 @@ def forget_table(directory: Path, txn: lmdb.Transaction[bytes], report: Callable
 def _make(path: Path, sets: int) -> bytes:
     """Make an empty table on the disk; return the note that names it."""
     identity = secrets.randbits(64)
+    size = HEADER_BYTES + sets * SET_BYTES
+    disk = os.statvfs(path.parent)
+    if disk.f_bavail * disk.f_frsize < size + LEAST_ROOM:
+        raise OSError(errno.ENOSPC, f"{size >> 20} MiB do not fit on the disk", os.fspath(path))
     unnamed = path.with_suffix(".new")
-    descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
     try:
-        os.posix_fallocate(
-            descriptor, 0, HEADER_BYTES + sets * SET_BYTES
-        )  # a full disk shows here, not as SIGBUS
-        os.pwrite(descriptor, HEADER.pack(MAGIC, VERSION, sets, identity), 0)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    unnamed.rename(path)
+        descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
+        try:
+            os.posix_fallocate(descriptor, 0, size)  # a full disk shows here, not as SIGBUS
+            os.pwrite(descriptor, HEADER.pack(MAGIC, VERSION, sets, identity), 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        unnamed.rename(path)
+    except OSError:
+        unnamed.unlink(missing_ok=True)
+        raise
     return NOTE.pack(identity, sets)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import lmdb
 import msgspec
@@ -31,6 +32,9 @@ from oborona.errors import StoreError
 from oborona.lock import holder
 
 
+UNKNOWN: Final = f"unknown: no permission to open {LOCK}"
+
+
 class Pages(msgspec.Struct, frozen=True, kw_only=True):
     """The tree, in pages."""
 
@@ -55,7 +59,7 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     pages: Pages
     newest: float | None  # Unix time at which the newest bucket begins that was believed
     doorkeeper_slots: int  # of the table of shingles seen once; 0 = there is none
-    writer: str | None  # who holds the writer's lock
+    writer: str | None  # who holds the writer's lock; None: nobody, or `UNKNOWN`
     spools: list[Waiting]
     waiting_bytes: int
     lag_s: float  # how long the oldest flush has waited
@@ -91,7 +95,6 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
     finally:
         reader.close()
     spools = waiting(directory, kept)
-    held = holder(directory / LOCK)
     used = (tree["branch_pages"] + tree["leaf_pages"] + tree["overflow_pages"]) * tree["psize"]
     return Stats(
         directory=os.fspath(directory),
@@ -111,12 +114,27 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
         ),
         newest=I64.unpack(newest)[0] * float(BUCKET_S) if newest else None,
         doorkeeper_slots=NOTE.unpack(doorkeeper)[1] * WAYS if doorkeeper else 0,
-        writer=str(held) if held is not None else None,
+        writer=writer_of(directory),
         spools=spools,
         waiting_bytes=sum(one.bytes for one in spools),
         lag_s=lag_s(spools, now),
         types=shares,
     )
+
+
+def writer_of(directory: Path) -> str | None:
+    """Return who holds the writer's lock, None when nobody does, `UNKNOWN` to who may not open it.
+
+    Raises:
+        StoreError: the lock cannot be looked at.
+    """
+    try:
+        held = holder(directory / LOCK)
+    except StoreError as error:
+        if isinstance(error.__cause__, PermissionError):
+            return UNKNOWN
+        raise
+    return str(held) if held is not None else None
 
 
 def _notes(txn: lmdb.Transaction[bytes]) -> int:

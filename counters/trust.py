@@ -32,7 +32,9 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     device: int
     inode: int
     boot: str  # the run of the machine in which it is written without syncs; empty with syncs
-    failures: int = 0  # openings in a row, the running one included, neither closed in order nor written to for RUN_S
+    failures: int = (
+        0  # openings in a row, the running one included, neither closed in order nor written to for RUN_S
+    )
 
 
 def check(directory: Path, report: Callable[[str], None]) -> int:
@@ -96,7 +98,9 @@ def take_note(directory: Path, *, synced: bool, failures: int) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        known = Known(device=file.st_dev, inode=file.st_ino, boot="" if synced else _boot(), failures=failures)
+        known = Known(
+            device=file.st_dev, inode=file.st_ino, boot="" if synced else _boot(), failures=failures
+        )
         unnamed = directory / f"{NOTE}.new"
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         try:

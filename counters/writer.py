@@ -28,6 +28,7 @@ from oborona.counters.doorkept import Doorkeeper, forget_table
 from oborona.counters.durability import Durability
 from oborona.counters.follow import Collected, Follower
 from oborona.counters.lmdb_store import (
+    DOORKEEPER_KEY,
     FIRST_RECORD,
     I64,
     MAP_BYTES,
@@ -58,9 +59,11 @@ LOG: Final = logging.getLogger(__name__)
 LOCK: Final = "writer.lock"
 STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
-PURGE_S: Final = 1.0
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
-PURGE_LEAST: Final = 500  # records a step; 0.2 ms
+PURGE_LEAST: Final = 25  # records a look, of which there are 20 a second
+PURGE_MOST: Final = 1000  # half a millisecond, however long the last look is ago; 430 million in a round
+LAG_S: Final = 10.0  # between flush and store; said once, and once more when it is over
+CAUGHT_UP_S: Final = 2.0
 DOORKEEPER_BYTES: Final = 16 << 20  # four million shingles seen once
 
 
@@ -105,6 +108,7 @@ class CounterWriter:
             self._lock.release()
             raise
         self._behind = False
+        self._lags = False  # it was said
         self._purged_at = self._kept_at = self._checked_at = time.monotonic()
 
     @property
@@ -158,6 +162,7 @@ class CounterWriter:
             for one in applied:
                 self._heavy.forget(one.forgotten)
                 self._heavy.feed(one.total.keys, one.total.cells, one.total.starts, now)
+            self._say_lag(now - min((one.time for one in collected.batches), default=now))
             foreign = sum(one.total.foreign for one in applied)
             if foreign:
                 self._report(f"{foreign} counts are left out: their time is over half a year from now")
@@ -221,10 +226,7 @@ class CounterWriter:
         Raises:
             StoreError: the store cannot be used.
         """
-        if not self._behind and monotonic - self._purged_at >= PURGE_S:
-            self.look(now, self._purge_share(monotonic - self._purged_at))
-            self._purged_at = monotonic
-        if self._doorkeeper is not None and self._durability != "none":
+        if self._doorkeeper is not None:
             self._doorkeeper.sync_if_due(monotonic)
         if monotonic - self._kept_at >= top.KEEP_S:
             self._kept_at = monotonic
@@ -233,6 +235,8 @@ class CounterWriter:
             self._checked_at = monotonic
             with as_store_error(self.directory):
                 self.environment.reader_check()
+        elapsed_s, self._purged_at = monotonic - self._purged_at, monotonic
+        self.look(now, self._purge_share(elapsed_s))
 
     def run(
         self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
@@ -259,8 +263,17 @@ class CounterWriter:
             self._doorkeeper.close()
         self._store.close()
 
+    def _say_lag(self, lag_s: float) -> None:
+        if lag_s >= LAG_S and not self._lags:
+            self._lags = True
+            self._report(f"counting is {lag_s:.0f} s behind; nothing is lost, the spools keep what waits")
+        elif self._lags and lag_s < CAUGHT_UP_S:
+            self._lags = False
+            self._report("counting has caught up")
+
     def _purge_share(self, elapsed_s: float) -> int:
-        return max(PURGE_LEAST, int(self.environment.stat()["entries"] * elapsed_s / PURGE_ROUND_S))
+        share = int(self.environment.stat()["entries"] * elapsed_s / PURGE_ROUND_S)
+        return min(max(share, PURGE_LEAST), PURGE_MOST)
 
     def _make(self, txn: lmdb.Transaction[bytes]) -> None:
         if check_version(txn, self.directory):
@@ -280,6 +293,7 @@ class CounterWriter:
         try:
             self._doorkeeper = Doorkeeper(self.directory, self._doorkeeper_bytes, txn, self._report)
         except OSError as error:
+            txn.delete(DOORKEEPER_KEY)  # so that readers let go of it, too
             self._report(f"no table of shingles seen once, so all get records: {error}")
 
     def _apply(

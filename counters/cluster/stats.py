@@ -20,9 +20,8 @@ from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.wire import MAP, Access, Address, Role, members, pack
 from oborona.counters.follow import Position
 from oborona.counters.lmdb_store import Reader, positions
-from oborona.counters.writer import LOCK
+from oborona.counters.stats import writer_of
 from oborona.errors import StoreError
-from oborona.lock import holder
 
 ANSWER_S: Final = 2.0
 ASKED: Final = pack((b"INFO", b"memory")) + pack((b"DBSIZE",))
@@ -56,7 +55,7 @@ class ClusterStats(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     nodes: list[Node]
     outbox: Outgoing
-    writer: str | None  # who holds the sender's lock
+    writer: str | None  # who holds the sender's lock; None: nobody, or `UNKNOWN`
     spools: list[Waiting]
     waiting_bytes: int  # in the spools
     lag_s: float  # how long the oldest count has waited that the cluster lacks
@@ -75,13 +74,12 @@ def look(directory: Path, access: Access, now: float) -> ClusterStats:
     """
     outbox, kept = _outbox(directory)
     spools = waiting(directory, kept)
-    held = holder(directory / LOCK)
     unsent_s = now - outbox.oldest if outbox.oldest is not None else 0.0
     return ClusterStats(
         directory=os.fspath(directory),
         nodes=_nodes(access),
         outbox=outbox,
-        writer=str(held) if held is not None else None,
+        writer=writer_of(directory),
         spools=spools,
         waiting_bytes=sum(one.bytes for one in spools),
         lag_s=max(lag_s(spools, now), unsent_s),

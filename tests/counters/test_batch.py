@@ -24,9 +24,7 @@ def key(kind: int, number: int, prefix: Prefix = Prefix.IN) -> bytes:
 
 def filled() -> Buffer:
     buffer = Buffer()
-    buffer.add(
-        [key(8, 1), key(75, 2**64 - 1)], [(key(30, 5), key(31, 6))], Amounts(1, 0, 0, 0, 0, 300), NOON
-    )
+    buffer.add([key(8, 1), key(75, 2**64 - 1)], [(key(30, 5), key(31, 6))], Amounts(1, 0, 0, 0, 0, 300), NOON)
     buffer.add([key(8, 1, Prefix.OUT)], [], Amounts(reads=2**63 - 1), NOON + 600)
     return buffer
 

@@ -77,7 +77,7 @@ def test_a_load_that_cannot_be_is_refused() -> None:
         {"pairs": -1},
     ):
         with pytest.raises(ValueError, match=r"keys|seconds|adds|workers"):
-            Load(**wrong)  # type: ignore[arg-type]
+            Load(**wrong)
 
 
 def test_a_process_that_is_never_ready_is_not_waited_for_for_ever(tmp_path: Path) -> None:

@@ -236,10 +236,11 @@ async def test_wrong_amounts_read_nothing_and_count_nothing(counters: Subject) -
     assert await seen(counters, SUBJECT, NOON) == [0] * 4
 
 
+@pytest.mark.parametrize("spam", [0, 1])
 @pytest.mark.parametrize("times", [1, 3])
-async def test_what_is_forgotten_counts_from_nothing(counters: Subject, times: int) -> None:
+async def test_what_is_forgotten_counts_from_nothing(counters: Subject, times: int, spam: int) -> None:
     for _ in range(times):
-        counters.add(pieces(SUBJECT, Shingle(9, 9)), Amounts(seen=1, spam=1), NOON)
+        counters.add(pieces(SUBJECT, Shingle(9, 9)), Amounts(seen=1, spam=spam), NOON)
         counters.settle(NOON)
     counters.add(pieces(SUBJECT), ONE, NOON, Prefix.OUT)
     counters.settle(NOON)

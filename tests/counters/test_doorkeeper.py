@@ -67,6 +67,29 @@ def test_one_whose_time_has_not_come_is_kept() -> None:
     assert found(slots, [7], NOON + 100) == [0]
 
 
+def test_sightings_of_a_clock_that_was_wrong_go_first() -> None:
+    slots = table()
+    hashes = in_one_set(slots, WAYS + 2)
+    admit(slots, hashes[:WAYS], NOON + 15_000, NOON + 15_000)  # 100 days ahead
+    assert found(slots, hashes[:WAYS], NOON) == [-1] * WAYS
+    admit(slots, hashes[WAYS:], NOON, NOON)
+    assert found(slots, hashes[WAYS:], NOON) == [0, 0]
+
+
+def test_changes_that_are_not_made_yet_are_looked_at() -> None:
+    slots = table()
+    admit(slots, [7], NOON, NOON)
+    gone = doorkeeper.removed(doorkeeper.find(slots, *keys(7), NOON))
+    assert not doorkeeper.find(slots, *keys(7), NOON, gone).found.any()
+    back = doorkeeper.admit(slots, *keys(7), np.full(1, NOON % RING, np.uint32), NOON, gone)
+    assert doorkeeper.find(slots, *keys(7), NOON, doorkeeper.together([gone, back])).found.all()
+    full = in_one_set(slots, WAYS + 1)
+    taken = doorkeeper.admit(slots, *keys(*full[:WAYS]), np.full(WAYS, NOON % RING, np.uint32), NOON)
+    one_more = doorkeeper.admit(slots, *keys(full[WAYS]), np.full(1, NOON % RING, np.uint32), NOON, taken)
+    doorkeeper.together([taken, one_more]).make(slots)
+    assert found(slots, full, NOON).count(0) == WAYS
+
+
 def test_a_dead_slot_that_is_alike_hides_no_live_one() -> None:
     slots = table()
     admit(slots, [7], NOON - LIVES, NOON)

@@ -8,14 +8,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from oborona.counters import doorkept
+from oborona.counters import doorkept, record
+from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, FIRST_RECORD
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
-from oborona.types import Amounts, Metric, Pieces, Shingle, Window
+from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
 
 from .conftest import NOON
 
@@ -36,8 +38,10 @@ class Store:
         self.reports: list[str] = []
         self.writer = self.open()
 
-    def open(self, size: int = SIZE) -> CounterWriter:
-        self.writer = CounterWriter(self.directory, doorkeeper_bytes=size, report=self.reports.append)
+    def open(self, size: int = SIZE, durability: Durability = "second") -> CounterWriter:
+        self.writer = CounterWriter(
+            self.directory, doorkeeper_bytes=size, durability=durability, report=self.reports.append
+        )
         return self.writer
 
     def count(self, *shingles: Shingle, now: float = NOON) -> None:
@@ -158,6 +162,54 @@ def test_a_sync_that_fails_is_told_and_notes_stay(store: Store, monkeypatch: pyt
     monkeypatch.undo()
     store.count(TWICE)
     assert store.notes() == 2
+
+
+@pytest.mark.parametrize("durability", ["second", "commit", "none"])
+def test_notes_do_not_heap_up(store: Store, durability: Durability) -> None:
+    store.writer.close()
+    store.open(durability=durability)
+    keeper = store.writer._doorkeeper
+    assert keeper is not None
+    for step in range(6):
+        store.count(Shingle(8, step))
+        store.writer.chores(NOON, 1000.0 * step)
+        if keeper._syncing is not None:
+            keeper._syncing.result(10)
+    assert store.notes() <= 2
+
+
+def test_a_p_never_takes_anothers_sighting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.count(ONCE)
+    monkeypatch.setattr("oborona.counters.doorkeeper.PRINT", np.uint32(0))  # all look alike
+    store.writer.close()
+    store.open(32)  # one set
+    store.count(ONCE)
+    worker = LmdbCounters(store.directory, "w", environment=store.writer.environment)
+    pair = Pair(both=Shingle(30, 5), distinct=Shingle(31, 6))
+    worker.add(Pieces(shingles=(), pairs=(pair,)), Amounts(), NOON)
+    worker.flush(NOON)
+    worker.close()
+    store.writer.step(NOON)
+    with store.writer.environment.begin() as txn:
+        assert record.counts_of(*record.unpack(txn.get(record.key_of(pair.both, Prefix.IN), b""))) == [
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]
+
+
+def test_damaged_records_make_room_for_what_is_counted(store: Store) -> None:
+    with store.writer.environment.begin(write=True) as txn:
+        txn.put(record.key_of(ONCE, Prefix.IN), b"odd")
+    assert store.seen(ONCE) == [0]
+    assert not store.writer.verify().clean
+    store.count(ONCE)
+    store.count(ONCE)
+    assert store.seen(ONCE) == [2]
+    assert store.writer.verify().clean
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "other", "magic"])

@@ -16,7 +16,7 @@ from oborona.counters.purge import DEAD_CELLS, TIDIED, Purged, purge_from
 from oborona.counters.record import FOREIGN_BUCKETS, cells
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import DAY_S, bucket_of
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import PURGE_LEAST, PURGE_MOST, CounterWriter
 from oborona.types import Amounts, Pieces, Shingle
 
 from .conftest import NOON
@@ -125,3 +125,16 @@ def test_what_a_look_found_is_freed_by_the_next_when_nothing_comes(tmp_path: Pat
     assert writer.verify().records == 0
     worker.close()
     writer.close()
+
+
+def test_a_look_is_short_however_long_the_last_one_is_ago(
+    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writer.environment.begin(write=True) as txn, txn.cursor() as cursor:
+        cursor.putmulti([(b"\1\1" + number.to_bytes(8, "big"), bytes(8)) for number in range(5_000)])
+    limits: list[int] = []
+    monkeypatch.setattr(writer, "look", lambda _now, limit: limits.append(limit))
+    for monotonic in (1e6, 1e6 + 0.05, 2e6):
+        writer.chores(NOON, monotonic)
+    assert limits[0] == limits[2] == PURGE_MOST
+    assert limits[1] == PURGE_LEAST

@@ -61,7 +61,9 @@ def show(asked: Asked, what: str, every: bool, out: bool) -> None:
             _draw(store, pieces, prefix, every=every)
 
 
-def _draw(store: StoredCounters | ClusterReader, wanted: list[Shingle], prefix: Prefix, *, every: bool) -> None:
+def _draw(
+    store: StoredCounters | ClusterReader, wanted: list[Shingle], prefix: Prefix, *, every: bool
+) -> None:
     now = time.time()
 
     async def draw() -> None:

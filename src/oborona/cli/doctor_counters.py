@@ -11,7 +11,7 @@ from oborona.cli.counters_stats import size
 from oborona.cli.report import Report, State
 from oborona.counters.cluster.layout import SLOTS
 from oborona.counters.cluster.stats import ClusterStats
-from oborona.counters.stats import Stats
+from oborona.counters.stats import UNKNOWN, Stats
 from oborona.errors import ConfigError, StoreError
 from oborona.lock import holder
 from oborona.milter.stores import COUNTERS, look
@@ -37,9 +37,13 @@ def counters(asked: Asked) -> Iterator[Report]:
             yield Report("counters", State.FINE, f"{folder} can be read: {found.records:,} records")
         yield _backlog(found)
     for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
-        held = holder(asked.state / name)
-        if held is not None:
-            yield Report("process", State.FINE, str(held))
+        try:
+            held = holder(asked.state / name)
+        except StoreError as error:
+            yield Report("process", State.LOOK, f"unknown: {error}")
+        else:
+            if held is not None:
+                yield Report("process", State.FINE, str(held))
 
 
 def _nodes(found: ClusterStats) -> Iterator[Report]:
@@ -61,4 +65,6 @@ def _backlog(found: Stats | ClusterStats) -> Report:
         return Report("backlog", State.FINE, waits)
     if found.writer is None:
         return Report("backlog", State.LOOK, f"{waits}: nobody writes the counters, start the daemon")
+    if found.writer == UNKNOWN:
+        return Report("backlog", State.LOOK, f"{waits}; who writes the counters is {UNKNOWN}")
     return Report("backlog", State.WRONG, f"{waits}: {found.writer} does not keep up; its log says why")

@@ -194,7 +194,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            le=65_536,
+            le=16_384,
             description="Memory for shingles seen once, in MiB, rounded down to a power of two: they need no record. 16"
             " hold four million; 0: all get records. A cluster has room for them in its pages: there any other number is"
             " the same.",
