@@ -44,7 +44,7 @@ from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Access, Address, pack
 from oborona.counters.lmdb_store import Reader
 from oborona.counters.record import CELL_BYTES
-from oborona.counters.window import bucket_of
+from oborona.counters.window import DAY_S, bucket_of
 from oborona.types import Amounts, Pieces, Shingle
 from tests.peers.redis import Cluster, Node
 
@@ -52,6 +52,7 @@ TABLES: Final = ("pages", "sending", "failover")
 PAGE_SIZES: Final = (2, 10, 40, 100, 400)  # keys
 SHARES: Final = (0.62, 0.95)  # of keys seen once
 PAGE_KEYS: Final = 500_000
+PAGE_S: Final = 17 * DAY_S  # a page that nobody touches lasts so long
 COMMANDS: Final = 500  # in one go
 FLUSHED: Final = 10_000  # keys at once
 NODE_TIMEOUTS_S: Final = (1, 2, 5)
@@ -69,12 +70,15 @@ def pages_table() -> Table:
         port = free_port()
         with redis(Path(folder), port), contextlib.closing(Connection(port)) as node:
             for size in PAGE_SIZES:
-                found = [_bytes_a_key(node, size), _bytes_a_key(node, size, listpack_value=64)]
+                found: list[float | None] = [
+                    _bytes_a_key(node, size),
+                    _bytes_a_key(node, size, listpack_value=64),
+                ]
                 for share in SHARES:
                     found.append(_bytes_a_key(node, size, once=share))
                     fits = round(size * share) <= SLOTS
-                    found.append(_bytes_a_key(node, size, once=share, slots=True) if fits else np.nan)
-                shown.add_row(str(size), *(f"{one:.1f}" for one in found))
+                    found.append(_bytes_a_key(node, size, once=share, slots=True) if fits else None)
+                shown.add_row(str(size), *("" if one is None else f"{one:.1f}" for one in found))
     return shown
 
 
@@ -111,6 +115,7 @@ def _bytes_a_key(
             for count in cells.tolist():
                 fields += [os.urandom(FIELD_BYTES), os.urandom(CELL_BYTES * count)]
             commands.append(pack([b"HSET", name, *fields]))
+            commands.append(pack([b"EXPIRE", name, PAGE_S]))
         node.ask(commands)
     return (_memory(node) - before) / (pages * size)
 

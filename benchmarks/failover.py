@@ -80,7 +80,11 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
         kill: kills a primary.
     """
     with writing(subject, folder), closing(Reader(Path(subject.directory) / OUTBOX)) as reader:
-        with closing(subject.counters(0)) as worker:
+        with reader.transaction():
+            pass  # it is open now, and no process may open it twice
+        with closing(
+            ClusterCounters(subject.directory, "worker", subject.access, environment=reader.environment)
+        ) as worker:
             life = _Life(worker, reader)
             await life.go_on(lambda: time.monotonic() > life.began + BEFORE_S)
             life.died_at = time.monotonic()

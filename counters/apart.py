@@ -49,9 +49,10 @@ def _tell(directory: Path, theirs: Connection) -> None:
         with as_store_error(directory):
             with reader.transaction():
                 environment = reader.environment
-            if environment is None:
-                raise StoreError(f"no counter store in {directory}: has the writer run?")
-            told = verify(environment)
+            if environment is not None:
+                told = verify(environment)
+            else:
+                told = StoreError(f"no counter store in {directory}: has the writer run?")
     except StoreError as error:
         told = error
     finally:

@@ -1,4 +1,9 @@
-"""What every counter store does, in memory, on one machine or on a cluster; one test suite is held against each."""
+"""What every counter store does for a worker, in memory, on one machine or on a cluster; one test suite is held against each.
+
+Two things are not a worker's to ask. `top` reads a sketch that the writing process keeps: it is with what tools read
+(`stored.py`, `cluster/reader.py`, and `memory.py`), under a suite of its own. `purge` is the store's own care: the LMDB
+writer's, in small steps (`writer.py`); a page of the cluster sees to itself when it is written; memory keeps all.
+"""
 
 from __future__ import annotations
 

@@ -151,6 +151,15 @@ def fill_up(environment: lmdb.Environment, directory: Path) -> None:
         os.truncate(path, path.stat().st_size + short)
 
 
+def _check_length(environment: lmdb.Environment, directory: Path) -> None:
+    short = missing(environment, directory)
+    if short:
+        raise Damaged(
+            f"the counter store in {directory} is damaged: {DATA} is {short} bytes shorter than its pages;"
+            " the writer looks at it when it starts"
+        )
+
+
 def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
     """Return how far a spool is applied; None when nothing of it is."""
     stored = txn.get(POSITION_KEY + owner.encode())
@@ -267,12 +276,7 @@ class Reader:
             max_spare_txns=1,
         )
         try:
-            short = missing(environment, self.directory)
-            if short:
-                raise Damaged(
-                    f"the counter store in {self.directory} is damaged: {DATA} is {short} bytes shorter than its pages;"
-                    " the writer looks at it when it starts"
-                )
+            _check_length(environment, self.directory)
             with begin(environment) as txn:
                 made = check_version(txn, self.directory)
         except BaseException:

@@ -26,7 +26,7 @@ from oborona.counters.lmdb_store import (
     fill_up,
     set_aside,
 )
-from oborona.errors import StoreError, StoreFull
+from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -53,6 +53,7 @@ class WriteSide:
         self._report = report
         self._panicked = False  # the environment is of no use until it is opened again
         self._failures = trust.check(directory, report)
+        self._distrusted = False  # a page was not what it should be
         self._opened_at = time.monotonic()
         self._environment = self._opened()
 
@@ -80,18 +81,26 @@ class WriteSide:
                 try:
                     with environment.begin(write=True) as txn:
                         done = work(txn)
-                    self._keep_length()
-                    return done
                 except lmdb.MapFullError:
                     self._grow()
                 except lmdb.PanicError:
                     self._panicked = True
                     self._reopen()
                     raise
+                except (lmdb.CorruptedError, lmdb.PageNotFoundError):
+                    if not self._distrusted:
+                        self._distrusted = True
+                        trust.distrust(self.directory)
+                    raise
+                else:
+                    self._keep_length()
+                    return done
 
     def close(self) -> None:
         """Close the environment, and note that this was in order."""
         self._environment.close()
+        if self._distrusted:
+            return
         ran = time.monotonic() - self._opened_at >= trust.RUN_S
         try:
             trust.take_note(self.directory, synced=self._sync, failures=0 if ran else self._failures)
@@ -148,6 +157,8 @@ class WriteSide:
 def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
     """Return what `opened` does; if the data file is damaged, set it aside and do it once more.
 
+    After another error, which may come of a page that is not what it should be, the next opening reads all of it first.
+
     Raises:
         StoreError: it cannot be opened, and not be begun anew.
     """
@@ -159,3 +170,8 @@ def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
         made = opened()
         LOG.error("%s; set aside as %s, a new one is begun", damage, aside)  # noqa: TRY400 - the text says it
         return made
+    except (StoreBusy, StoreFull, StoreVersion):
+        raise
+    except StoreError:
+        trust.distrust(directory)
+        raise

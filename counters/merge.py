@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters import doorkeeper, encode, record
+from oborona.counters import doorkeeper, grow, record
 from oborona.counters.batch import KEYS, Batch, Segment
 from oborona.counters.doorkeeper import Changes, Slots
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, cells
@@ -113,7 +113,7 @@ def _grown(
     total: Summed, places: npt.NDArray[np.intp], records: list[bytes], reference: int | None
 ) -> list[bytes]:
     starts = total.starts
-    return encode.grown(records, total.cells, starts[places], starts[places + 1], reference)
+    return grow.grown(records, total.cells, starts[places], starts[places + 1], reference)
 
 
 def _put(values: list[bytes], places: npt.NDArray[np.intp], some: list[bytes]) -> None:

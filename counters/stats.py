@@ -31,7 +31,6 @@ from oborona.counters.writer import LOCK
 from oborona.errors import StoreError
 from oborona.lock import holder
 
-
 UNKNOWN: Final = f"unknown: no permission to open {LOCK}"
 
 

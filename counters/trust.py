@@ -3,8 +3,8 @@
 A file that is written with syncs is sound whatever becomes of the machine. Not so one that was copied while it was
 written, nor one written without syncs when the machine went down, nor one of which a disk gave a page back wrong. So a
 note beside the data file says which file it is, if it is not synced, in which run of the machine it is written, and how
-many writers in a row ended soon after they had opened it. Where the note does not fit, and from the third such opening on,
-all pages are read and held against each other before LMDB sees them: a second or two for a million records.
+many writers in a row ended soon after they had opened it. Where the note does not fit, after an error, and after two such
+writers, all pages are read and held against each other before LMDB sees them: a second or two for a million records.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
         if known is None or known.boot not in ("", _boot()):
             why = "was copied here, or comes from an older Oborona, or was not synced when the machine went down"
         elif known.failures >= FAILURES:
-            why = f"was opened {known.failures} times in a row by a writer that ended soon and not in order"
+            why = "came to an error when it was last used, or its last two writers ended soon and not in order"
         else:
             return known.failures
         report(f"{path} {why}: all of it is read first")
@@ -98,9 +98,24 @@ def take_note(directory: Path, *, synced: bool, failures: int) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        known = Known(
-            device=file.st_dev, inode=file.st_ino, boot="" if synced else _boot(), failures=failures
-        )
+        boot = "" if synced else _boot()
+    _write(directory, Known(device=file.st_dev, inode=file.st_ino, boot=boot, failures=failures))
+
+
+def distrust(directory: Path) -> None:
+    """Note that the data file is to be read as a whole at its next opening, for reading it came to an error.
+
+    Raises:
+        StoreError: the note cannot be written.
+    """
+    with as_store_error(directory):
+        known = _known(directory) if (directory / DATA).exists() else None
+    if known is not None:
+        _write(directory, msgspec.structs.replace(known, failures=FAILURES))
+
+
+def _write(directory: Path, known: Known) -> None:
+    with as_store_error(directory):
         unnamed = directory / f"{NOTE}.new"
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         try:

@@ -96,7 +96,7 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("attachments.size", int, _M, "bytes of all of them, decoded"),
     _fact("pictures", int, _M, "pictures, attached or shown inside"),
     _fact("findings", Words, _M, "names of all findings, see the list below"),
-    _fact("partial", bool, _M, "the counters could not be asked; every count is 0"),
+    _fact("partial", bool, _M, "the counters could not be asked, or not all of them; what is not known is 0"),
     _fact("mass.hour", int, _M, "messages of the last hour that share their text with this one, nearly"),
     _fact("mass.day", int, _M, "the same for the last day"),
     _fact("mass.fortnight", int, _M, "the same for the last two weeks"),

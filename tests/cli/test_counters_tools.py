@@ -63,7 +63,13 @@ def state(tmp_path: Path) -> Path:
 def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A writer as a daemon has it."""
     process = subprocess.Popen([OBORONA, "--state", state, "writer"], stderr=subprocess.DEVNULL)
-    until(lambda: holder(state / "counters/writer.lock") is not None)
+
+    def holds() -> bool:
+        """The process itself opens the store once to see whether it may; its child then is the writer."""
+        found = holder(state / "counters/writer.lock")
+        return found is not None and found.pid != process.pid
+
+    until(holds)
     yield process
     process.send_signal(signal.SIGTERM)
     process.wait(PATIENCE_S)

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from oborona.counters import trust
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import DATA
+from oborona.counters.lmdb_store import DATA, Reader, fill_up, missing
+from oborona.counters.lmdb_write import WriteSide
 from oborona.counters.writer import CounterWriter
 
 PAGE = 4096
+FLAGS, LOWER = slice(10, 12), slice(12, 14)  # in the header of a page
+BRANCH = 1
+ONE_KEY = 18  # where the keys end on a page that has one; LMDB ends the process over a branch with one
+WRITE = """
+import logging, sys
+from oborona.counters.writer import CounterWriter
+logging.basicConfig(format="%(message)s")
+writer = CounterWriter(sys.argv[1], doorkeeper_bytes=0)
+print(writer.verify().records, flush=True)
+if len(sys.argv) > 2:
+    sys.stdin.read()
+writer.close()
+"""
 
 
 def reports_of_opening(directory: Path, durability: Durability) -> list[str]:
@@ -69,3 +88,96 @@ def test_a_page_that_is_not_what_it_should_be_sets_a_copy_aside(tmp_path: Path) 
     path.write_bytes(sound[: 2 * PAGE] + b"\xff" * (len(sound) - 2 * PAGE))
     reports_of_opening(tmp_path / "there", "second")
     assert len(list((tmp_path / "there").glob(f"{DATA}.damaged-*"))) == 1
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A store whose tree has a branch."""
+    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    with writer.environment.begin(write=True) as txn:
+        for number in range(2000):
+            txn.put(b"\1" + number.to_bytes(9), bytes(8))
+    writer.close()
+    return tmp_path
+
+
+def write(directory: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-c", WRITE, os.fspath(directory)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+def write_and_die(directory: Path) -> None:
+    words = [sys.executable, "-c", WRITE, os.fspath(directory), "and wait"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+
+
+def break_a_branch(path: Path) -> None:
+    with path.open("r+b") as file:
+        pages = bytearray(file.read())
+        for at in range(2 * PAGE, len(pages), PAGE):
+            page = memoryview(pages)[at : at + PAGE]
+            if int.from_bytes(page[FLAGS], sys.byteorder) == BRANCH:
+                page[LOWER] = ONE_KEY.to_bytes(2, sys.byteorder)
+        file.seek(0)
+        file.write(pages)
+
+
+def test_a_page_that_ends_its_writers_does_so_twice(large: Path) -> None:
+    break_a_branch(large / DATA)
+    for _ in range(2):
+        assert write(large).returncode == -signal.SIGABRT
+        assert list(large.glob(f"{DATA}.damaged-*")) == []
+    third = write(large)
+    assert (third.returncode, third.stdout) == (0, "0\n")
+    assert "all of it is read first" in third.stderr
+    assert "is damaged" in third.stderr
+    assert len(list(large.glob(f"{DATA}.damaged-*"))) == 1
+    fourth = write(large)
+    assert (fourth.returncode, fourth.stderr) == (0, "")
+
+
+def test_a_sound_one_whose_writers_were_killed_is_read_and_kept(large: Path) -> None:
+    reports = []
+    for _ in range(2):
+        write_and_die(large)
+        reports.append(write(large).stderr)  # in order, which tells nothing of the other
+    assert reports[0] == ""
+    assert "all of it is read first" in reports[1]
+    assert write(large).stdout == "2000\n"
+
+
+def test_a_minute_of_writing_ends_the_row(large: Path) -> None:
+    for _ in range(2):
+        write_and_die(large)
+    noted = (large / trust.NOTE).stat().st_mtime
+    os.utime(large / DATA, (noted + trust.RUN_S,) * 2)
+    assert reports_of_opening(large, "second") == []
+
+
+def test_an_error_while_writing_has_it_read_when_it_is_opened_again(large: Path) -> None:
+    store = WriteSide(large, 1 << 24, sync=True, report=print)
+
+    def meet_a_wrong_page(txn: lmdb.Transaction[bytes]) -> None:
+        raise lmdb.CorruptedError
+
+    with pytest.raises(Damaged):
+        store.within(meet_a_wrong_page)
+    store.close()
+    [report] = reports_of_opening(large, "second")
+    assert "came to an error" in report
+
+
+def test_one_that_was_emptied_is_begun_anew_and_this_is_said(large: Path) -> None:
+    os.truncate(large / DATA, 0)
+    [report] = reports_of_opening(large, "second")
+    assert "a new store is begun" in report
+    assert reports_of_opening(large, "second") == []
+
+
+def delete_most(environment: lmdb.Environment, numbers: list[int]) -> None:
+    with environment.begin(write=True) as txn:
+        for number in numbers:
+            txn.delete(number.to_bytes(10))
