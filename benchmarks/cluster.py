@@ -3,7 +3,7 @@
     python benchmarks/cluster.py                        all three tables
     python benchmarks/cluster.py --only failover --runs 3
 
-    pages      one Redis takes half a million keys in pages of a size, and its memory is read before and after: first records
+    pages      a cluster of one node takes half a million keys in pages of a size, and its memory is read before and after: first records
                alone, one cell each and nine in two of a hundred; then a share of the keys seen once, the others with two cells
     sending    six nodes, three of them replicas; new keys lie ready in a spool, and a sender, started then, brings them:
                keys a second until all primaries have the last, CPU of its process and of the nodes
@@ -33,7 +33,6 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from benchmarks.counted_redis import Connection
 from benchmarks.failover import outlive, writing
-from benchmarks.servers import free_port, redis
 from oborona.counters.bench.cluster import PAGES, ClusterSubject, ClusterWatch
 from oborona.counters.bench.processes import cpu_s
 from oborona.counters.bench.workload import hashes, types
@@ -46,7 +45,7 @@ from oborona.counters.lmdb_store import Reader
 from oborona.counters.record import CELL_BYTES
 from oborona.counters.window import DAY_S, bucket_of
 from oborona.types import Amounts, Pieces, Shingle
-from tests.peers.redis import Cluster, Node
+from tests.peers.redis import Cluster, Node, wait_for
 
 TABLES: Final = ("pages", "sending", "failover")
 PAGE_SIZES: Final = (2, 10, 40, 100, 400)  # keys
@@ -67,8 +66,15 @@ def pages_table() -> Table:
         shown.add_column(f"{share:.0%} once: records")
         shown.add_column("slots")
     with tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
-        port = free_port()
-        with redis(Path(folder), port), contextlib.closing(Connection(port)) as node:
+        server = Node(Path(folder), cluster=True)  # pages of a member are larger than those of Redis alone
+        with contextlib.ExitStack() as stack:
+            stack.callback(server.kill)
+            server.start()
+            server.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
+            wait_for(
+                lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "one node to be a cluster"
+            )
+            node = stack.enter_context(contextlib.closing(Connection(server.address[1])))
             for size in PAGE_SIZES:
                 found: list[float | None] = [
                     _bytes_a_key(node, size),

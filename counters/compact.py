@@ -29,6 +29,7 @@ from oborona.counters.lmdb_store import (
     check_version,
 )
 from oborona.counters.lmdb_write import WriteSide
+from oborona.counters.trust import take_note
 from oborona.counters.writer import LOCK, LOG
 from oborona.errors import StoreBusy, StoreError, StoreFull
 from oborona.lock import Lock, hold
@@ -72,6 +73,7 @@ def compact(directory: Path) -> Compacted:
             copy.unlink(missing_ok=True)
             raise
         _sync(directory)
+        take_note(directory, synced=True, failures=0)  # or the next writer would take it for a copy from elsewhere
         return Compacted(before=before.st_size, after=path.stat().st_size)
 
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from oborona.errors import StoreError
 from oborona.lock import hold, holder
 from oborona.message.shingles import Type
 from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from tests.counters.pages import break_branches
 
 PATIENCE_S = 60.0  # against hangs
 SENDERS = [Shingle(Type.FROM, 0xABC << 52 | number) for number in range(5)]
@@ -189,6 +191,105 @@ def test_verify_ends_with_1_when_something_is_wrong(state: Path) -> None:
     assert "2 problems" in told.stdout
 
 
+@pytest.mark.parametrize("length", [8192, 12288])
+@pytest.mark.parametrize(
+    "words", [("top", "from"), ("stats",), ("stats", "--types"), ("verify",), ("show", name_of(SENDERS[0]))]
+)
+def test_a_file_that_was_cut_is_said_to_be_damaged(state: Path, words: tuple[str, ...], length: int) -> None:
+    os.truncate(state / "counters" / DATA, length)
+    ran = subprocess.run(
+        [OBORONA, "--state", state, "counters", *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert ran.returncode == os.EX_IOERR, ran.stderr
+    assert "shorter than its pages" in ran.stderr
+
+
+def test_verify_says_that_a_page_ends_its_reader(state: Path) -> None:
+    writer = CounterWriter(state / "counters")
+    worker = LmdbCounters(state / "counters", "worker-0", environment=writer.environment)
+    many = tuple(Shingle(Type.FROM, number << 48) for number in range(2000))
+    worker.add(Pieces(shingles=many, pairs=()), Amounts(seen=2), time.time())
+    worker.close()
+    writer.step(time.time())
+    writer.close()
+    assert run(state, "verify").exit_code == 0
+    break_branches(state / "counters" / DATA)
+    told = run(state, "verify")
+    assert told.exit_code == 1
+    assert "SIGABRT" in told.stdout
+    assert "1 problems" in told.stdout
+
+
+def test_show_draws_what_our_people_sent(state: Path) -> None:
+    incoming = run(state, "show", name_of(SENDERS[2]))
+    assert incoming.exit_code == 0, incoming.stderr
+    assert all(" 30 " in line for line in incoming.stdout.splitlines() if line.startswith("seen"))
+    outgoing = run(state, "show", name_of(SENDERS[2]), "--out")
+    assert outgoing.exit_code == 0, outgoing.stderr
+    assert all(" 7 " in line for line in outgoing.stdout.splitlines() if line.startswith("seen"))
+    assert "seen" in incoming.stdout
+    assert "seen" in outgoing.stdout
+
+
+def test_show_looks_at_its_argument_before_the_store(tmp_path: Path) -> None:
+    for wrong in ("neither", "form:00ff00ff00ff00ff"):
+        told = run(tmp_path, "show", wrong)
+        assert told.exit_code == 2
+        assert "no counter store" not in told.stderr
+
+
+@contextmanager
+def nobody(folder: Path) -> Iterator[None]:
+    """Be somebody whose the folder is; root may open everything."""
+    if os.geteuid():
+        yield
+        return
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 65_534, 65_534)
+    with as_owner_of(folder):
+        yield
+
+
+@pytest.fixture
+def within_reach() -> Iterator[Path]:
+    """A folder that others than root can get to; those of pytest are closed."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_without_permission_to_look_who_writes_is_unknown(within_reach: Path) -> None:
+    counters = within_reach / "counters"
+    CounterWriter(counters).close()
+    with hold(counters / "writer.lock", "a writer"):
+        (counters / "writer.lock").chmod(0)
+        with nobody(within_reach):
+            found = json.loads(run(within_reach, "stats", "--json").stdout)
+            told = run(within_reach, "stats")
+            words = ["--state", str(within_reach), "doctor"]
+            looked = CliRunner().invoke(main, words, catch_exceptions=False, env={"COLUMNS": "200"})
+    assert found["writer"].startswith("unknown")
+    assert "written by" in told.stdout
+    assert "unknown: no permission" in told.stdout
+    [line] = [line for line in looked.stdout.splitlines() if "process" in line]
+    assert "look" in line
+    assert "unknown" in line
+
+
+@pytest.mark.parametrize("words", [("compact",), ("stats",), ("forget", name_of(SENDERS[0]))])
+def test_without_permission_to_enter_each_says_so(within_reach: Path, words: tuple[str, ...]) -> None:
+    CounterWriter(within_reach / "counters").close()
+    with nobody(within_reach):
+        within_reach.chmod(0)
+        told = run(within_reach, *words)
+        within_reach.chmod(0o700)
+    assert told.exit_code == os.EX_IOERR, told.stderr
+    assert "Permission denied" in told.stderr
+
+
 def test_compact_tells_before_and_after(state: Path) -> None:
     before = (state / "counters" / DATA).stat()
     told = run(state, "compact")
@@ -251,7 +352,14 @@ def test_a_writer_that_ends_leaves_its_heaviest(state: Path, running: subprocess
 
 @pytest.mark.parametrize(
     "words",
-    [("top", "from"), ("stats",), ("verify",), ("compact",), ("forget", "1:00ff00ff00ff00ff", "--yes")],
+    [
+        ("top", "from"),
+        ("stats",),
+        ("verify",),
+        ("compact",),
+        ("show", "1:00ff00ff00ff00ff"),
+        ("forget", "1:00ff00ff00ff00ff", "--yes"),
+    ],
 )
 def test_without_a_store_each_says_so_and_makes_none(tmp_path: Path, words: tuple[str, ...]) -> None:
     told = run(tmp_path, *words)

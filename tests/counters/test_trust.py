@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -14,14 +15,12 @@ import pytest
 
 from oborona.counters import trust
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import DATA, Reader, fill_up, missing
+from oborona.counters.lmdb_store import DATA, Damaged, Reader, missing
 from oborona.counters.lmdb_write import WriteSide
 from oborona.counters.writer import CounterWriter
 
-PAGE = 4096
-FLAGS, LOWER = slice(10, 12), slice(12, 14)  # in the header of a page
-BRANCH = 1
-ONE_KEY = 18  # where the keys end on a page that has one; LMDB ends the process over a branch with one
+from .pages import PAGE, break_branches
+
 WRITE = """
 import logging, sys
 from oborona.counters.writer import CounterWriter
@@ -114,19 +113,8 @@ def write_and_die(directory: Path) -> None:
         process.kill()
 
 
-def break_a_branch(path: Path) -> None:
-    with path.open("r+b") as file:
-        pages = bytearray(file.read())
-        for at in range(2 * PAGE, len(pages), PAGE):
-            page = memoryview(pages)[at : at + PAGE]
-            if int.from_bytes(page[FLAGS], sys.byteorder) == BRANCH:
-                page[LOWER] = ONE_KEY.to_bytes(2, sys.byteorder)
-        file.seek(0)
-        file.write(pages)
-
-
 def test_a_page_that_ends_its_writers_does_so_twice(large: Path) -> None:
-    break_a_branch(large / DATA)
+    break_branches(large / DATA)
     for _ in range(2):
         assert write(large).returncode == -signal.SIGABRT
         assert list(large.glob(f"{DATA}.damaged-*")) == []
@@ -161,7 +149,7 @@ def test_an_error_while_writing_has_it_read_when_it_is_opened_again(large: Path)
     store = WriteSide(large, 1 << 24, sync=True, report=print)
 
     def meet_a_wrong_page(txn: lmdb.Transaction[bytes]) -> None:
-        raise lmdb.CorruptedError
+        raise lmdb.CorruptedError("a page was wrong")
 
     with pytest.raises(Damaged):
         store.within(meet_a_wrong_page)
@@ -177,7 +165,42 @@ def test_one_that_was_emptied_is_begun_anew_and_this_is_said(large: Path) -> Non
     assert reports_of_opening(large, "second") == []
 
 
-def delete_most(environment: lmdb.Environment, numbers: list[int]) -> None:
-    with environment.begin(write=True) as txn:
-        for number in numbers:
-            txn.delete(number.to_bytes(10))
+KEYS = [b"\1" + number.to_bytes(9) for number in range(300)]
+
+
+def fill(txn: lmdb.Transaction[bytes]) -> None:
+    for key in KEYS:
+        txn.put(key, bytes(20))
+
+
+def take_pages_and_give_them_back(txn: lmdb.Transaction[bytes], chance: random.Random) -> None:
+    for key in chance.sample(KEYS, 20):
+        txn.put(key, bytes(3000))
+    for key in chance.sample(KEYS, 200):
+        txn.delete(key)
+
+
+def test_a_writer_leaves_none_that_is_shorter_than_its_pages(tmp_path: Path) -> None:
+    short = []
+    for number in range(10):
+        (tmp_path / str(number)).mkdir()
+        store = WriteSide(tmp_path / str(number), 1 << 24, sync=False, report=print)
+        store.within(fill)
+        chance = random.Random(number)
+        for _ in range(4):
+            with store.environment.begin(write=True) as txn:
+                take_pages_and_give_them_back(txn, chance)
+            short.append(missing(store.environment, store.directory))
+            store.within(lambda txn, chance=chance: take_pages_and_give_them_back(txn, chance))  # type: ignore[misc]
+            assert missing(store.environment, store.directory) == 0
+        store.close()
+    assert any(short), "LMDB by itself leaves none either"
+
+
+@pytest.mark.parametrize("length", [2 * PAGE, 5 * PAGE])
+def test_one_that_was_cut_is_refused_by_readers(large: Path, length: int) -> None:
+    os.truncate(large / DATA, length)
+    reader = Reader(large)
+    with pytest.raises(Damaged, match="shorter than its pages"), reader.transaction():
+        pass
+    assert (large / DATA).stat().st_size == length
