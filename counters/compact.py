@@ -73,7 +73,8 @@ def compact(directory: Path) -> Compacted:
             copy.unlink(missing_ok=True)
             raise
         _sync(directory)
-        take_note(directory, synced=True, failures=0)  # or the next writer would take it for a copy from elsewhere
+        # or the next writer would take it for a copy from elsewhere
+        take_note(directory, synced=True, failures=0)
         return Compacted(before=before.st_size, after=path.stat().st_size)
 
 

@@ -183,6 +183,7 @@ class Follower:
         """Report, once for each kind of it, an error that concerns one owner's files alone, and go on."""
         try:
             yield
+            self._failing.pop((owner, doing), None)
         except OSError as error:
             why = f"cannot {doing} the spool of {owner}: {error}; the others are counted"
             if self._failing.get((owner, doing)) != why:

@@ -126,6 +126,10 @@ def set_aside(directory: Path, now: float) -> Path:
         OSError: it can't be renamed.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    number = 0
+    while (directory / f"{DATA}.damaged-{stamp}").exists():  # nothing that was set aside is written over
+        number += 1
+        stamp = f"{stamp.partition('.')[0]}.{number}"
     for name in (LOCKS, DATA):  # the data last: until it has gone, the next start does this again
         path = directory / name
         if path.exists():
@@ -271,6 +275,7 @@ class Reader:
             map_size=MAP_BYTES,
             readonly=True,
             create=False,
+            mode=MODE,  # of a lock file that was missing
             readahead=False,  # records lie scattered
             max_readers=MAX_READERS,
             max_spare_txns=1,

@@ -120,7 +120,7 @@ class WriteSide:
             try:
                 fill_up(environment, self.directory)
                 environment.reader_check()
-                trust.take_note(self.directory, synced=self._sync, failures=self._failures + 1)
+                self._note(self._failures + 1)
             except BaseException:
                 environment.close()
                 raise
@@ -132,6 +132,15 @@ class WriteSide:
             self._environment.close()
             self._environment = self._open()
         self._panicked = False
+
+    def _note(self, failures: int) -> None:
+        """Note that the file is sound; on a full disk the note that is there has to do."""
+        try:
+            trust.take_note(self.directory, synced=self._sync, failures=failures)
+        except StoreFull as error:
+            if not self._sync:  # the note would say that it is synced
+                raise
+            self._report(f"{error}; the data file may be read as a whole at the next start")
 
     def _open(self) -> lmdb.Environment:
         return lmdb.open(

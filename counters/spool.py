@@ -88,6 +88,7 @@ class Spool:
         # time first, so that sessions of one worker sort in their order
         session = f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(4)}"
         self._file = SpoolFile(worker=worker, session=session, number=0)
+        self._process = os.getpid()
         self._descriptor = -1
         self._size = 0
         self._doubtful = False  # the end of the file could not be cut back
@@ -171,6 +172,8 @@ class Spool:
         return self._directory / self._file.name
 
     def _next_file(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreError(f"the spool {self._file.owner} was opened before a fork")
         following = msgspec.structs.replace(self._file, number=self._file.number + 1)
         path = self._directory / following.name
         try:

@@ -63,7 +63,9 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
         if known is None or known.boot not in ("", _boot()):
             why = "was copied here, or comes from an older Oborona, or was not synced when the machine went down"
         elif known.failures >= FAILURES:
-            why = "came to an error when it was last used, or its last two writers ended soon and not in order"
+            why = (
+                "came to an error when it was last used, or its last two writers ended soon and not in order"
+            )
         else:
             return known.failures
         report(f"{path} {why}: all of it is read first")

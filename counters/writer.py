@@ -108,7 +108,7 @@ class CounterWriter:
             self._lock.release()
             raise
         self._behind = False
-        self._lags = False  # it was said
+        self._lags = self._foreign = False  # it was said
         self._purged_at = self._kept_at = self._checked_at = time.monotonic()
 
     @property
@@ -164,8 +164,9 @@ class CounterWriter:
                 self._heavy.feed(one.total.keys, one.total.cells, one.total.starts, now)
             self._say_lag(now - min((one.time for one in collected.batches), default=now))
             foreign = sum(one.total.foreign for one in applied)
-            if foreign:
+            if foreign and not self._foreign:
                 self._report(f"{foreign} counts are left out: their time is over half a year from now")
+            self._foreign = bool(foreign)
         self._orphans = set()
         self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
         return len(collected.batches)

@@ -75,6 +75,23 @@ async def test_a_full_disk_stops_the_writer_and_loses_nothing(small_disk: Path) 
     writer.close()
 
 
+async def test_a_writer_starts_on_a_full_disk_and_goes_on_when_there_is_room(small_disk: Path) -> None:
+    reports: list[str] = []
+    writer = CounterWriter(small_disk, doorkeeper_bytes=0)
+    worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
+    worker.add(text(0, 100), ONE, NOON)
+    worker.flush(NOON)
+    worker.close()
+    writer.close()
+    ballast = fill(small_disk)
+    writer = CounterWriter(small_disk, doorkeeper_bytes=0, report=reports.append)
+    assert any("no room" in report for report in reports)
+    ballast.unlink()
+    assert writer.step(NOON) == 1
+    assert writer.verify().records == 100
+    writer.close()
+
+
 async def test_a_full_disk_keeps_adds_in_the_worker_and_is_told_once(small_disk: Path) -> None:
     writer = CounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
