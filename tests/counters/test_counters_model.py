@@ -34,6 +34,13 @@ PAIRS = [
 ASKED = [*SHINGLES, *{shingle for pair in PAIRS for shingle in pair}]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
+EXPECTED = (
+    "may now grow",
+    "cut short",
+    "all of it is read first",  # of a writer that was killed again and again
+    "s behind; nothing is lost",  # when the clock runs on between flush and step
+    "counting has caught up",
+)
 
 amounts = st.one_of(
     st.just(Amounts(seen=1)),
@@ -175,7 +182,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def store_is_sound(self) -> None:
         assert self.writer.verify().problems == []
-        unexpected = [line for line in self.reports if "may now grow" not in line and "cut short" not in line]
+        unexpected = [line for line in self.reports if not any(said in line for said in EXPECTED)]
         assert unexpected == []
         assert all(parse_name(path.name) for path in (self.directory / "spool").glob("*"))
 
