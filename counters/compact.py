@@ -29,6 +29,7 @@ from oborona.counters.lmdb_store import (
     check_version,
 )
 from oborona.counters.lmdb_write import WriteSide
+from oborona.counters.spool import sync_directory
 from oborona.counters.trust import take_note
 from oborona.counters.writer import LOCK, LOG
 from oborona.errors import StoreBusy, StoreError, StoreFull
@@ -72,7 +73,7 @@ def compact(directory: Path) -> Compacted:
         except BaseException:
             copy.unlink(missing_ok=True)
             raise
-        _sync(directory)
+        sync_directory(directory)
         # or the next writer would take it for a copy from elsewhere
         take_note(directory, synced=True, failures=0)
         return Compacted(before=before.st_size, after=path.stat().st_size)
@@ -145,11 +146,3 @@ def _check_whole(copy: Path, entries: int, number: int) -> None:
         found = environment.stat()["entries"], environment.info()["last_txnid"]
     if found != (entries, number):
         raise StoreError(f"the copy {copy} is not what was copied, {found} and not {(entries, number)}")
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -32,7 +32,6 @@ BUCKET_BITS: Final = 17
 PRINT: Final = np.uint32((1 << 15) - 1)
 PRINT_SHIFT: Final = np.uint64(20)
 BUCKET: Final = np.uint32(RING - 1)
-BUCKET_U64: Final = np.uint64(RING - 1)
 BUCKET_SHIFT_U64: Final = np.uint64(BUCKET_SHIFT)
 SPREAD: Final = np.uint64(
     0x9E3779B97F4A7C15
@@ -127,20 +126,12 @@ def cells_of(
     slots: Slots, keys: npt.NDArray[np.void], places: list[int], reference: int
 ) -> list[tuple[int, bytes]]:
     """Return (place, the cell of its one sighting) for the KEYS that have one; few have."""
-    sets, prints = _places(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64))
-    rows = slots[sets]
-    at, ways = np.nonzero(rows >> BUCKET_BITS == prints[:, None])
-    if not len(at):
+    kept = find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
+    if not len(kept.places):
         return []
-    alike = rows[at, ways]
-    live = _ages(alike, reference) < LIVES
-    cells = (alike.astype(np.uint64) & BUCKET_U64) << BUCKET_SHIFT_U64 | ONE_SEEN
-    found = {
-        place: cell
-        for place, cell, is_live in zip(at.tolist(), cells.tolist(), live.tolist(), strict=True)
-        if is_live
-    }
-    return [(places[place], cell.to_bytes(CELL_BYTES, "little")) for place, cell in found.items()]
+    at = np.flatnonzero(kept.found).tolist()
+    cells = sighting_cells(kept).tolist()
+    return [(places[one], cell.to_bytes(CELL_BYTES, "little")) for one, cell in zip(at, cells, strict=True)]
 
 
 def sighting_cells(kept: Kept) -> npt.NDArray[np.uint64]:

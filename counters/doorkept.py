@@ -120,9 +120,8 @@ class Doorkeeper:
                 self._synced = future.result()
             except OSError as error:  # its notes stay, so nothing is lost
                 self._report(f"cannot sync {self._path}: {error}")
-                self.slots[...] = (
-                    self.slots.copy()
-                )  # the kernel may take pages for clean that it could not write
+                # the kernel may take pages for clean that it could not write
+                self.slots[...] = self.slots.copy()
         if self._noted > self._synced and abs(now - self._sync_at) >= SYNC_S:
             self._sync_at = now
             self._syncing = self._syncer.submit(self._sync, self._noted)

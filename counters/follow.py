@@ -90,9 +90,8 @@ class Follower:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     path.unlink()
             if self._directory.is_dir():
-                sync_directory(
-                    self._directory
-                )  # what a writer before us removed as it was killed stays removed
+                # what a writer before us removed as it was killed stays removed
+                sync_directory(self._directory)
         except OSError as error:
             raise StoreError(f"cannot read the spools in {self._directory}: {error}") from error
 

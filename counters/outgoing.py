@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from oborona.counters import batch
 from oborona.counters.buffer import ENTRIES, Buffer
 from oborona.counters.durability import SPOOL_SYNC_S, Durability
-from oborona.counters.record import KEY, PREFIXES
+from oborona.counters.record import KEY, PREFIXES, key_of
 from oborona.counters.spool import FILE_BYTES, Spool
 from oborona.errors import StoreError
 from oborona.types import Amounts, Pieces, Prefix, Shingle
@@ -143,6 +143,50 @@ class Outgoing:
         self._waits.push(self._sequence, self.buffer)
         self.buffer = Buffer(self._limit)
         return True
+
+
+class Adding:
+    """The half of a store's contract that is the same for each: what a worker adds goes out by its spool."""
+
+    _outgoing: Outgoing
+
+    @property
+    def dropped(self) -> int:
+        """Adds turned away since the start because the buffer was full and could not be flushed."""
+        return self._outgoing.dropped
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last try to write to the spool failed: adds wait in memory."""
+        return self._outgoing.stuck
+
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^63-1.
+        """
+        self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
+
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
+
+        Raises:
+            StoreError: the spool cannot be written, and nothing is forgotten.
+        """
+        self._outgoing.forget(key_of(shingle, prefix), now)
+
+    def flush(self, now: float) -> int:
+        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
+
+        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
+        until when, `dropped` what was turned away meanwhile.
+
+        Raises:
+            StoreFull: for the first time in a row there is no room.
+            StoreError: the spool cannot be written, or a sync of it failed.
+        """
+        return self._outgoing.flush(now)
 
 
 def keys_of(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:

@@ -40,6 +40,10 @@ class Stepping(Protocol):
         """Do what is due beside steps, a little at a time."""
         ...
 
+    def keep_top(self) -> None:
+        """Write down which keys are the heaviest, if that has changed."""
+        ...
+
 
 def run(
     writer: Stepping,
@@ -85,3 +89,7 @@ def run(
                 break
     except StoreError as error:
         report(f"what is left in the spools waits for the next start: {error}")
+    try:
+        writer.keep_top()
+    except StoreError as error:
+        report(f"the heaviest keys of the last half minute are not written down: {error}")

@@ -33,7 +33,6 @@ SUFFIX: Final = ".spool"
 MAKE_ATTEMPTS: Final = 3  # a sweep can lock one and unlink the next
 UNNAMED: Final = ".new"  # a file that is not locked yet
 FILE_BYTES: Final = 64 << 20  # removed as a whole once applied: bounds what lies about
-SYNC_S: Final = 1.0
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 MODE: Final = 0o640
 NAME: Final = re.compile(r"([A-Za-z0-9_-]+)\.([0-9a-f]{20})\.([0-9]{8})" + re.escape(SUFFIX))
@@ -78,7 +77,7 @@ class Spool:
     """
 
     def __init__(
-        self, directory: Path, worker: str, *, file_bytes: int = FILE_BYTES, sync_s: float | None = SYNC_S
+        self, directory: Path, worker: str, *, sync_s: float | None, file_bytes: int = FILE_BYTES
     ) -> None:
         if not WORKER.fullmatch(worker):
             raise ValueError(f"a worker's name is letters, digits, - and _: {worker!r}")

@@ -27,7 +27,7 @@ from oborona.counters.buffer import ENTRIES, Summed
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
-from oborona.counters.outgoing import Outgoing, keys_of
+from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import Pending, add_to, sights_of, since_forgotten, waiting_cells
 from oborona.counters.record import key_of
 from oborona.counters.rows import NOTHING, Row, first_window, with_packed
@@ -39,7 +39,7 @@ from oborona.types import Amounts, Pieces, Prefix, Shingle
 PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
 
 
-class LmdbCounters:
+class LmdbCounters(Adding):
     """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one thread.
 
     Args:
@@ -79,16 +79,6 @@ class LmdbCounters:
     def pending(self) -> int:
         """Flushes that the store had not applied when it was last read."""
         return len(self._pending)
-
-    @property
-    def dropped(self) -> int:
-        """Adds turned away since the start because the buffer was full and could not be flushed."""
-        return self._outgoing.dropped
-
-    @property
-    def stuck(self) -> bool:
-        """Whether the last try to write to the spool failed: adds wait in memory."""
-        return self._outgoing.stuck
 
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -134,34 +124,6 @@ class LmdbCounters:
             + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gains.items()),
             now,
         )
-
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
-
-        Raises:
-            ValueError: an amount is below zero or above 2^63-1.
-        """
-        self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
-
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
-
-        Raises:
-            StoreError: the spool cannot be written, and nothing is forgotten.
-        """
-        self._outgoing.forget(key_of(shingle, prefix), now)
-
-    def flush(self, now: float) -> int:
-        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
-
-        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
-        until when, `dropped` what was turned away meanwhile.
-
-        Raises:
-            StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written, or a sync of it failed.
-        """
-        return self._outgoing.flush(now)
 
     def close(self) -> None:
         """Flush, sync, and let go of store and spool.

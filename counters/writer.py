@@ -248,10 +248,6 @@ class CounterWriter:
             StoreVersion: a newer Oborona has taken the store over.
         """
         running.run(self, stop, interval_s, clock, self._report)
-        try:
-            self.keep_top()
-        except StoreError as error:
-            self._report(f"the heaviest keys of the last half minute are not written down: {error}")
 
     def close(self) -> None:
         """Close the store and let go of its lock."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from typing import Final
 
 import msgspec
 
@@ -18,8 +17,6 @@ from oborona.counters.cluster.nodes import Nodes, Question
 from oborona.counters.cluster.progress import Progress
 from oborona.counters.cluster.recent import Answer, Recent
 from oborona.counters.cluster.wire import Reply, pack
-
-NOTES: Final = 2  # fields that are asked for before the records
 
 
 class Page(msgspec.Struct):

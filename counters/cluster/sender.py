@@ -35,7 +35,6 @@ from oborona.counters.lmdb_write import open_or_begin_anew
 from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.top import KEEP_S
 from oborona.counters.writer import LOCK, READER_CHECK_S
-from oborona.errors import StoreError
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
@@ -196,10 +195,6 @@ class ClusterWriter:
             StoreVersion: a newer Oborona counts in the cluster.
         """
         running.run(self, stop, interval_s, clock, self._report)
-        try:
-            self.keep_top()
-        except StoreError as error:
-            self._report(f"the heaviest keys of the last half minute are not written down: {error}")
 
     def close(self) -> None:
         """Hang up, close the outbox and let go of its lock."""

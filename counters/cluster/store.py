@@ -34,7 +34,7 @@ from oborona.counters.cluster.waiting import Waiting
 from oborona.counters.cluster.wire import Access
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader
-from oborona.counters.outgoing import Outgoing, keys_of
+from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import add_to, waiting_cells
 from oborona.counters.record import key_of
 from oborona.counters.remembered import Remembered
@@ -50,7 +50,7 @@ PAIRS_READ: Final = 64  # pairs of one read whose records are read along
 Rows = list[list[list[int]]]
 
 
-class ClusterCounters:
+class ClusterCounters(Adding):
     """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one event loop.
 
     Args:
@@ -101,16 +101,6 @@ class ClusterCounters:
         """Flushes that are kept because the cluster may not have them everywhere."""
         return len(self._waiting)
 
-    @property
-    def dropped(self) -> int:
-        """Adds turned away since the start because the buffer was full and could not be flushed."""
-        return self._outgoing.dropped
-
-    @property
-    def stuck(self) -> bool:
-        """Whether the last try to write to the spool failed: adds wait in memory."""
-        return self._outgoing.stuck
-
     async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Rows:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted; not to be changed.
 
@@ -151,34 +141,6 @@ class ClusterCounters:
             *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
         ]
         return decode.timeline(self._own.record(key, stored) + b"".join(own), now)
-
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
-
-        Raises:
-            ValueError: an amount is below zero or above 2^63-1.
-        """
-        self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
-
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
-
-        Raises:
-            StoreError: the spool cannot be written, and nothing is forgotten.
-        """
-        self._outgoing.forget(key_of(shingle, prefix), now)
-
-    def flush(self, now: float) -> int:
-        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
-
-        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
-        until when, `dropped` what was turned away meanwhile.
-
-        Raises:
-            StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written, or a sync of it failed.
-        """
-        return self._outgoing.flush(now)
 
     def close(self) -> None:
         """Flush, sync, hang up, and let go of the spool and the outbox; in the event loop that read.

@@ -315,7 +315,7 @@ def test_a_sweep_that_has_the_lock_first_is_given_way(pipe: Pipe, monkeypatch: p
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "x" * 65, "ы"])
 def test_a_name_that_makes_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="worker's name"):
-        Spool(tmp_path, name)
+        Spool(tmp_path, name, sync_s=1.0)
 
 
 class Disk:
@@ -504,4 +504,4 @@ def test_syncs_are_a_second_apart(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -
 def test_a_directory_that_cannot_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot make"):
-        Spool(tmp_path / "file" / "spool", "w").append(flush(1))
+        Spool(tmp_path / "file" / "spool", "w", sync_s=1.0).append(flush(1))

@@ -19,9 +19,9 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.check import show
 from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
+from oborona.cli.shingle import name_of
 from oborona.cli.terminal import Terminal
 from oborona.errors import StorePartial
-from oborona.message.shingles import Type
 from oborona.milter.worker import JOURNAL
 from oborona.policy.facts import TABLE
 from oborona.policy.ports import Totals
@@ -140,14 +140,8 @@ async def _counts(console: Terminal, site: Site, shingles: Sequence[Shingle], no
     for shingle, row in zip(shingles, totals, strict=True):
         seen = [row[window][Metric.SEEN] for window in (Window.HOUR, Window.DAY, Window.FORTNIGHT)]
         last = row[Window.FORTNIGHT]
-        table.add_row(_name(shingle), *map(str, (*seen, last[Metric.SPAM], last[Metric.COMPLAINTS])))
+        table.add_row(name_of(shingle), *map(str, (*seen, last[Metric.SPAM], last[Metric.COMPLAINTS])))
     console.print(table, markup=False, highlight=False)
-
-
-def _name(shingle: Shingle) -> str:
-    """As `counters show` takes it; the number alone for a type that another version journaled."""
-    known = shingle.type in Type.__members__.values()
-    return f"{Type(shingle.type).name.lower() if known else shingle.type}:{shingle.hash:016x}"
 
 
 def _plain(text: str) -> str:
