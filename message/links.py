@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
-from oborona.message import hosts
+from oborona import domains
 from oborona.message.model import Link, Place
 
 MAX_URL: Final = 2048  # characters; the rest of a longer one says nothing more
@@ -76,7 +76,7 @@ def normal(url: str) -> tuple[str, str] | None:
     if match is None:
         return None
     scheme = match[1].lower()
-    host = hosts.normal(match[2])
+    host = domains.normal(match[2])
     if not host:
         return None
     port = match[3] or ""
@@ -97,7 +97,7 @@ def link(url: str, shown: str, place: Place) -> Link | None:
     found = normal(url)
     if found is None:
         return None
-    return Link(found[0], found[1], hosts.registrable(found[1]), shown, place)
+    return Link(found[0], found[1], domains.registrable(found[1]), shown, place)
 
 
 def in_text(words: list[str], limit: int) -> list[str]:
@@ -130,7 +130,7 @@ def _is_bare_link(name: str) -> bool:
     if host.startswith("www.") and host.count(".") > 1:
         return True
     suffix = host.rpartition(".")[2]
-    return suffix.isalpha() and (slash != "" or suffix not in _FILES) and hosts.under_known_suffix(host)
+    return suffix.isalpha() and (slash != "" or suffix not in _FILES) and domains.under_known_suffix(host)
 
 
 def addresses(words: list[str], limit: int) -> list[str]:

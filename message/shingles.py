@@ -14,7 +14,8 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
-from oborona.message import hosts, templates
+from oborona import domains
+from oborona.message import templates
 from oborona.message.fingerprint import COUNTED
 from oborona.message.hashing import TYPES, Group, Hasher, Type
 from oborona.message.model import Message, Place
@@ -129,7 +130,7 @@ def _sender(message: Message, add: Callable[[Type, str], None]) -> None:
     if message.from_ is not None:
         box = message.from_
         add(Type.FROM, box.address.lower())
-        add(Type.FROM_DOMAIN, hosts.registrable(box.domain) if box.domain else "")
+        add(Type.FROM_DOMAIN, domains.registrable(box.domain) if box.domain else "")
         name = normalise(box.name)
         if len(name) >= MIN_NAME:
             add(Type.FROM_NAME, name)

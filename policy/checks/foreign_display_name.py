@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.hosts import registrable
+from oborona.domains import registrable
 from oborona.policy.checks.context import Context
 from oborona.policy.text import quoted
 from oborona.types import Finding

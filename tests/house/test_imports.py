@@ -11,14 +11,23 @@ ROOT = Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
     "message": set[str](),
     "reputation": set[str](),
+    "authentication": set[str](),
     "counters": set[str](),
-    "policy": {"message", "reputation", "counters"},
-    "recheck": {"policy", "message", "reputation", "counters"},
-    "milter": {"config", "recheck", "policy", "message", "reputation", "counters"},
+    "policy": {"message", "authentication", "reputation", "counters"},
+    "recheck": {"policy", "message", "authentication", "reputation", "counters"},
+    "milter": {"config", "recheck", "policy", "message", "authentication", "reputation", "counters"},
     "config": set[str](),
 }
-EVERYONE = {"types", "errors", "lock", "secret", "toml"}
-PURE = ["message", "reputation", "policy", "counters/window.py", "counters/record.py", "counters/picture.py"]
+EVERYONE = {"types", "errors", "lock", "secret", "toml", "dns", "domains"}
+PURE = [
+    "message",
+    "authentication",
+    "reputation",
+    "policy",
+    "counters/window.py",
+    "counters/record.py",
+    "counters/picture.py",
+]
 IMPURE = {
     "asyncio", "logging", "os", "random", "secrets", "select", "shutil", "signal", "socket", "sqlite3", "subprocess",
     "tempfile", "threading", "time", "uvloop", "aiosqlite", "lmdb", "dns",

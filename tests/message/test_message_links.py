@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.message import hosts, links
+from oborona import domains
+from oborona.message import links
 from oborona.message.model import Place
 from oborona.message.parse import parse
 
@@ -84,7 +85,7 @@ def test_normal_form_is_final(written: str) -> None:
     ],
 )
 def test_registrable_domains(host: str, domain: str) -> None:
-    assert hosts.registrable(host) == domain
+    assert domains.registrable(host) == domain
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Host names and addresses out of URLs, and the domain somebody registered for them.
+"""Host names and addresses as people write them, and the domain somebody registered for them.
 
 A host is normal in lower case, without a final dot, in A-labels (RFC 5891) if it has other letters, and as a dotted address
 if it is one in any of the ways that a browser reads (0x7f.1, 2130706433: WHATWG URL s3.5). The registrable domain is one label

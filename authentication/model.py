@@ -1,0 +1,110 @@
+"""Results of authentication in the words of their RFCs, and all of them together as the identity of a message.
+
+Sources: RFC 7208 (SPF), RFC 6376, 8301, 8463 (DKIM), RFC 7489 (DMARC), RFC 8617 (ARC), RFC 8601 (iprev, and the words of all).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Result(StrEnum):
+    """The words of RFC 8601 section 2.7; which of them a method uses is its own RFC's matter."""
+
+    NONE = "none"  # nothing to check: no record, no signature
+    PASS = "pass"  # noqa: S105 - a word of the RFC
+    FAIL = "fail"
+    SOFTFAIL = "softfail"  # SPF: probably not
+    NEUTRAL = "neutral"  # SPF: no statement; DKIM: a signature that can't be read
+    POLICY = "policy"  # DKIM: valid, and not accepted here
+    TEMPERROR = "temperror"  # the DNS did not answer: evidence of nothing
+    PERMERROR = "permerror"  # a record or signature that can't be used
+
+
+class Published(StrEnum):
+    """What a domain asks to be done with mail that fails DMARC."""
+
+    NONE = "none"
+    QUARANTINE = "quarantine"
+    REJECT = "reject"
+
+
+class Spf(msgspec.Struct, frozen=True, kw_only=True):
+    """SPF of one identity."""
+
+    result: Result = Result.NONE
+    domain: str = ""  # that was checked, lower case
+    scope: str = "mfrom"  # or helo
+    why: str = ""  # short, printable, for people; may hold words of the domain's owner
+
+
+class Signature(msgspec.Struct, frozen=True, kw_only=True):
+    """One DKIM signature."""
+
+    result: Result
+    domain: str = ""  # d=, lower case; empty where it can't be read
+    selector: str = ""
+    identity: str = ""  # i= as given, else @d
+    algorithm: str = ""  # a=, lower case
+    key_bits: int = 0  # 0 = unknown
+    length: int | None = None  # l=: octets of the body that are signed
+    unsigned: int = 0  # octets of the body behind them
+    testing: bool = False  # t=y in the key record
+    start: str = ""  # first eight characters of b=, for header.b
+    why: str = ""
+
+
+class Dmarc(msgspec.Struct, frozen=True, kw_only=True):
+    """DMARC of the domain in From."""
+
+    result: Result = Result.NONE  # none, pass, fail, temperror, permerror
+    domain: str = ""  # in From
+    organisational: str = ""  # its organisational domain
+    policy: Published = (
+        Published.NONE
+    )  # that applies to this domain as published: p, sp or np; none without a record
+    disposition: Published = Published.NONE  # what it asks for this message: after result, t and pct
+    percent: int = 100  # pct
+    testing: bool = False  # t=y
+    spf_aligned: bool = False  # SPF passed with an aligned domain
+    dkim_aligned: bool = False
+    why: str = ""
+
+
+class Arc(msgspec.Struct, frozen=True, kw_only=True):
+    """ARC chain of a message."""
+
+    result: Result = Result.NONE  # none, pass, fail; temperror where a key could not be asked for
+    instances: int = 0
+    sealers: tuple[str, ...] = ()  # d= of the seals, oldest first; empty unless the chain passed
+    trusted: str = (
+        ""  # the sealer whose word is taken: all seals from there to us are of trusted sealers; empty = none
+    )
+    dmarc: Result = Result.NONE  # what the trusted sealer says it saw
+    why: str = ""
+
+
+class IpRev(msgspec.Struct, frozen=True, kw_only=True):
+    """Does the client's name lead back to its address? RFC 8601 section 3."""
+
+    result: Result = Result.NONE  # none (no address), pass, fail, temperror, permerror
+    name: str = ""  # that passed
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sent a message, as far as it was proved."""
+
+    spf: Spf = Spf()
+    spf_helo: Spf = Spf(scope="helo")
+    dkim: tuple[Signature, ...] = ()  # in the order of the header, topmost first
+    dkim_more: int = 0  # signatures beyond the limit, not looked at
+    dmarc: Dmarc = Dmarc()
+    arc: Arc = Arc()
+    iprev: IpRev = IpRev()
+
+    @property
+    def dkim_domains(self) -> tuple[str, ...]:
+        """Distinct d= that passed."""
+        return tuple(dict.fromkeys(one.domain for one in self.dkim if one.result is Result.PASS))
