@@ -18,7 +18,7 @@ class Result(StrEnum):
     FAIL = "fail"
     SOFTFAIL = "softfail"  # SPF: probably not
     NEUTRAL = "neutral"  # SPF: no statement; DKIM: a signature that can't be read
-    POLICY = "policy"  # DKIM: valid, and not accepted here
+    POLICY = "policy"  # DKIM: an algorithm or key that is not accepted, and not looked at further
     TEMPERROR = "temperror"  # the DNS did not answer: evidence of nothing
     PERMERROR = "permerror"  # a record or signature that can't be used
 
@@ -103,6 +103,11 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     dmarc: Dmarc = Dmarc()
     arc: Arc = Arc()
     iprev: IpRev = IpRev()
+
+    @property
+    def disposition(self) -> Published:
+        """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass (RFC 8617 section 7.2.1)."""
+        return Published.NONE if self.arc.dmarc is Result.PASS else self.dmarc.disposition
 
     @property
     def dkim_domains(self) -> tuple[str, ...]:

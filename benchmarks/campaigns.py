@@ -26,6 +26,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
+from oborona.policy.evidence import Silence  # noqa: E402
 from oborona.policy.facts import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.scan import Site, scan, settle  # noqa: E402
@@ -51,7 +52,7 @@ async def judged(letters: Iterable[Letter], *, gap_s: float) -> Counter[tuple[Ki
             sender=letter.sender,
             recipients=(letter.recipient,),
         )
-        result = await scan(letter.raw, envelope, site, POLICY, now=now)
+        result = await scan(letter.raw, envelope, site, POLICY, Silence(), now=now)
         settle(result.pieces, result.verdict, counters, now=now)
         outcome[letter.kind, result.verdict.action] += 1
     return outcome

@@ -24,7 +24,11 @@ from typing import Final
 from oborona.counters.window import BUCKETS_A_DAY, DAYS, METRICS, SATURATED, Counts, day_of
 from oborona.types import Prefix, Shingle
 
-PREFIXES: Final = {Prefix.IN: 1, Prefix.OUT: 2}  # 0 is the store's own bookkeeping, which sorts first
+PREFIXES: Final = {
+    Prefix.IN: 1,
+    Prefix.OUT: 2,
+    Prefix.GREY: 3,
+}  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
 CELL_BYTES: Final = 8

@@ -40,10 +40,13 @@ class Type(IntEnum):
     MAIL_FROM_DOMAIN = 22
     FROM_DOMAIN = 23
     FROM_NAME = 24
+    DKIM_DOMAIN = 25
     REPLY_TO = 26
     MESSAGE_ID_DOMAIN = 27
     SENDER_RECIPIENT = 30
     SENDER_RECIPIENTS = 31
+    IP_SENDER = 34
+    IP_SENDERS = 35
     TEXT_IP = 38
     TEXT_IPS = 39
     TEXT_RECIPIENT = 40
@@ -90,10 +93,13 @@ TYPES: Final[dict[Type, Group]] = {
     Type.MAIL_FROM_DOMAIN: Group("MailFromDomain", "sender", "domain of the envelope sender"),
     Type.FROM_DOMAIN: Group("FromDomain", "sender", "registrable domain of the From address"),
     Type.FROM_NAME: Group("FromName", "sender", "display name of the From field"),
+    Type.DKIM_DOMAIN: Group("DkimDomain", "sender", "domain whose DKIM signature passed"),
     Type.REPLY_TO: Group("ReplyTo", "sender", "address of the Reply-To field"),
     Type.MESSAGE_ID_DOMAIN: Group("MessageIdDomain", "sender", "what stands after the @ of the Message-ID"),
     Type.SENDER_RECIPIENT: Group("SenderRecipient", "unique pairs", "sender and recipient"),
     Type.SENDER_RECIPIENTS: Group("SenderRecipients", "unique pairs", "recipients per sender"),
+    Type.IP_SENDER: Group("IpSender", "unique pairs", "client address and envelope sender"),
+    Type.IP_SENDERS: Group("IpSenders", "unique pairs", "envelope senders per client address"),
     Type.TEXT_IP: Group("TextIp", "unique pairs", "text and client address"),
     Type.TEXT_IPS: Group("TextIps", "unique pairs", "client addresses per text"),
     Type.TEXT_RECIPIENT: Group("TextRecipient", "unique pairs", "text and recipient"),

@@ -81,8 +81,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes  # as given to the parser
     headers: tuple[Header, ...] = ()  # in order
     subject: str = ""
-    from_: Mailbox | None = None  # first mailbox of the first From
+    from_: Mailbox | None = None  # first mailbox in From
     from_count: int = 0  # From fields; RFC 5322 wants exactly one
+    from_domains: tuple[str, ...] = ()  # distinct ones of all mailboxes in all From fields, the first few
     reply_to: tuple[Mailbox, ...] = ()
     recipients: tuple[Mailbox, ...] = ()  # of To and Cc
     message_id: str = ""  # without <>

@@ -25,6 +25,7 @@ from oborona.message.reading import Reading
 
 __all__ = ["Limits", "parse"]
 
+MAX_FROM: Final = 8  # mailboxes of From that are read; honest mail has one
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
 MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
@@ -67,13 +68,14 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = len(hidden.split())
     from_headers = [header for header in root.headers if header.name == "from"]
-    senders = _mailboxes(from_headers[:1], 1, findings)
+    senders = _mailboxes(from_headers[:MAX_FROM], MAX_FROM, findings)
     return Message(
         raw=raw,
         headers=root.headers,
         subject=_value(root.headers, "subject"),
         from_=senders[0] if senders else None,
         from_count=len(from_headers),
+        from_domains=tuple(dict.fromkeys(box.domain for box in senders if box.domain)),
         reply_to=_mailboxes(_all(root.headers, "reply-to"), limits.recipients, findings),
         recipients=_mailboxes(_all(root.headers, "to", "cc"), limits.recipients, findings),
         message_id=_value(root.headers, "message-id")[:MAX_MESSAGE_ID].strip().strip("<>"),

@@ -9,7 +9,7 @@ Limits: `MAX_*` of each kind per message, so that one message cannot write thous
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
@@ -39,19 +39,20 @@ MAX_DOMAINS: Final = 20
 MAX_ADDRESSES: Final = 10
 MAX_ATTACHMENTS: Final = 10
 MAX_REPLY_TO: Final = 5
+MAX_DKIM_DOMAINS: Final = 4
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
 IP_MINIMA: Final = 8  # min-hashes that count client addresses
 RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
 
 
-def shingles(message: Message, envelope: Envelope, hasher: Hasher) -> Pieces:
+def shingles(message: Message, envelope: Envelope, hasher: Hasher, proved: Sequence[str] = ()) -> Pieces:
     """Return everything one message counts under: distinct shingles, and unique pairs.
 
     Args:
         message: parsed.
         envelope: of the message; what it does not know gives no shingle.
         hasher: holds the site's secret.
-
+        proved: domains whose DKIM signatures passed, lower case.
     """
     found: dict[Shingle, None] = {}
 
@@ -62,6 +63,8 @@ def shingles(message: Message, envelope: Envelope, hasher: Hasher) -> Pieces:
     subjects = _text(message, hasher, found)
     _envelope(envelope, add)
     _sender(message, add)
+    for domain in proved[:MAX_DKIM_DOMAINS]:
+        add(Type.DKIM_DOMAIN, domain)
     _contents(message, hasher, found, add)
     return Pieces(shingles=tuple(found), pairs=_pairs(message, envelope, hasher, subjects))
 
@@ -102,7 +105,7 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
 
 
 def envelope_shingles(envelope: Envelope, hasher: Hasher) -> Pieces:
-    """Return what is known to count under before the message comes: client, HELO, MAIL FROM."""
+    """Return what is known before the message comes: client, HELO, MAIL FROM, and the pair that counts an address's senders."""
     found: dict[Shingle, None] = {}
 
     def add(kind: Type, piece: str) -> None:
@@ -110,7 +113,16 @@ def envelope_shingles(envelope: Envelope, hasher: Hasher) -> Pieces:
             found[hasher.shingle(kind, piece)] = None
 
     _envelope(envelope, add)
-    return Pieces(shingles=tuple(found), pairs=())
+    return Pieces(shingles=tuple(found), pairs=_senders_per_ip(envelope, hasher))
+
+
+def _senders_per_ip(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
+    if not envelope.client.ip:
+        return ()
+    ip = envelope.client.ip.encode("utf-8", "surrogatepass")
+    # a bounce has no sender; its address is asked about all the same
+    sender = envelope.sender.lower().encode("utf-8", "surrogatepass")
+    return _pairs_of(hasher, Type.IP_SENDER, Type.IP_SENDERS, ip, [sender])
 
 
 def _envelope(envelope: Envelope, add: Callable[[Type, str], None]) -> None:
@@ -182,7 +194,7 @@ def client_network(ip: str) -> str:
 
 def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[bytes]) -> tuple[Pair, ...]:
     """Return the unique pairs: recipients per sender, client addresses per text, recipients per text."""
-    pairs: list[Pair] = []
+    pairs = list(_senders_per_ip(envelope, hasher))
     recipients = list(
         dict.fromkeys(each.lower().encode("utf-8", "surrogatepass") for each in envelope.recipients)
     )
@@ -191,9 +203,7 @@ def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: lis
 
     def add(both: Type, distinct: Type, a: bytes, each_b: list[bytes]) -> None:
         if a and each_b:
-            unique = hasher.octets(distinct, a)
-            prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
-            pairs.extend(hasher.pair(both, prefix + b, unique) for b in each_b)
+            pairs.extend(_pairs_of(hasher, both, distinct, a, each_b))
 
     add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender.encode("utf-8", "surrogatepass"), recipients)
     ip = [envelope.client.ip.encode("utf-8", "surrogatepass")] if envelope.client.ip else []
@@ -202,3 +212,11 @@ def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: lis
     for text in stands_for[:RECIPIENT_MINIMA]:
         add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
     return tuple(pairs)
+
+
+def _pairs_of(
+    hasher: Hasher, both: Type, distinct: Type, a: bytes, each_b: Sequence[bytes]
+) -> tuple[Pair, ...]:
+    unique = hasher.octets(distinct, a)
+    prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
+    return tuple(hasher.pair(both, prefix + b, unique) for b in each_b)

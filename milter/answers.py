@@ -66,6 +66,7 @@ def _edits(edits: tuple[AddHeader | RemoveHeader, ...], agreed: Terms) -> Iterat
     for edit in in_order(edits):
         name = edit.name.encode("ascii") + b"\0"
         if isinstance(edit, AddHeader):
-            yield _packet(b"h", name + agreed.value(edit).encode("ascii") + b"\0")
+            data = name + agreed.value(edit).encode("ascii") + b"\0"
+            yield _packet(b"i", _FOUR_BYTES.pack(0) + data) if edit.top else _packet(b"h", data)
         else:
             yield _packet(b"m", _FOUR_BYTES.pack(edit.index) + name + b"\0")

@@ -1,10 +1,8 @@
 """One connection of the native transport: milter events in order, a door asked at stages, one write per answer.
 
-There is one worker task at a time, and only while there are bytes to work on; while a door thinks further bytes wait, and
-past BACKLOG_BYTES the socket is not read.  Headers and body are gathered here, without a step of the door.
-
-A mail server that breaks the protocol loses its connection, as libmilter does it; its own default action decides then.
-A command out of turn is such a break too: ignored, as libmilter does, it would leave the mail server waiting.
+Headers and body are gathered here, without a step of the door.  A mail server that breaks the protocol loses its connection, as
+libmilter does it; its own default action decides then.  A command out of turn is such a break too: ignored, as libmilter does, it
+would leave the mail server waiting.
 
 Known limits: after SMFIC_QUIT_NC the terms of the connection stay, so a policy that begins to refuse at an earlier stage
 does so on connections made after that.
@@ -12,10 +10,9 @@ does so on connections made after that.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol
 
 from oborona.errors import PeerError
 from oborona.milter import answers, codec
@@ -24,141 +21,53 @@ from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
 from oborona.milter.protocol import STAGE_OF, Terms, agree
 from oborona.milter.reply import CONTINUE, Answer, Reply
-
-BACKLOG_BYTES: Final = 256 * 1024  # read ahead while a door thinks; 4 body chunks
+from oborona.milter.stream import Counting, Stream
 
 log = logging.getLogger("oborona.milter")
 
 
-class Server(Protocol):
+class Server(Counting, Protocol):
     """What a connection needs of its server."""
 
     door_factory: DoorFactory
     guard: Guard
     limit_bytes: int
 
-    @property
-    def draining(self) -> bool:
-        """Whether connections end with their message."""
-        ...
 
-    def left(self, connection: Connection) -> None:
-        """Count a connection out."""
-        ...
-
-
-class Connection(asyncio.Protocol):
+class Connection(Stream):
     """One milter connection."""
 
-    _transport: asyncio.Transport
     _door: Door
 
     def __init__(self, server: Server) -> None:
+        super().__init__(server, log)
         self._server = server
         self._guard = server.guard
-        self._loop = asyncio.get_running_loop()
         self._codec = codec.Codec()
         self._gather = Gather(server.limit_bytes)
         self._terms: Terms | None = None  # the door exists from here on
         self._leading_space = False
-        self._inbox: list[bytes] = []
-        self._inbox_bytes = 0
-        self._paused = False
-        self._closing = False
-        self._lost = False
-        self._worker: asyncio.Task[None] | None = None
-        self._last_heard = self._loop.time()
         self._connected = False
         self._in_message = False
         self._messages = 0
 
-    # --- asyncio's side ---
+    @property
+    def _between(self) -> bool:
+        """A message is done and no other has begun."""
+        return self._messages > 0 and not self._in_message
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport; nothing is said before the mail server speaks."""
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Put bytes before the worker, which is woken if it sleeps."""
-        self._last_heard = self._loop.time()
-        self._inbox.append(data)
-        self._inbox_bytes += len(data)
-        if self._worker is None:
-            self._worker = self._loop.create_task(self._work())
-        elif self._inbox_bytes > BACKLOG_BYTES and not self._paused:
-            self._paused = True
-            self._transport.pause_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the worker; the door hears of it after that."""
-        self._lost = True
-        self._inbox.clear()
-        if self._worker is None:
-            self._farewell()
-        else:
-            self._worker.cancel()
-
-    # --- the server's side ---
-
-    def close_if_between(self) -> None:
-        """Close if a message is done and no other has begun."""
-        if self._messages and not self._in_message and self._worker is None:
-            self._close()
-
-    def close_if_idle(self, due: float) -> None:
-        """Close if nothing came since `due` (loop time) and no door is thinking."""
-        if self._last_heard < due and self._worker is None:
-            log.info("connection closed: nothing came for %.0f s", self._loop.time() - self._last_heard)
-            self._close()
-
-    def cut(self) -> None:
-        """Close without ceremony."""
-        self._closing = True
-        self._transport.abort()
-
-    def _close(self) -> None:
-        """Close once what was written is out."""
-        self._closing = True
-        self._transport.close()
-
-    # --- the work ---
-
-    async def _work(self) -> None:
-        try:
-            while self._inbox:
-                data = self._inbox[0] if len(self._inbox) == 1 else b"".join(self._inbox)
-                self._inbox.clear()
-                self._inbox_bytes = 0
-                if self._paused:
-                    self._paused = False
-                    self._transport.resume_reading()
-                for event in self._codec.feed(data):
-                    if not self._note(event):
-                        await self._ask(event)
-                    if self._closing:
-                        return
-        except PeerError as error:
-            log.warning("connection closed: %s", error)
-            self._close()
-        except asyncio.CancelledError:
-            if not self._lost:
-                raise
-        except Exception:
-            log.exception("connection closed by a fault of ours")
-            self.cut()
-        finally:
-            self._worker = None
-            if self._lost:
-                self._farewell()
-            elif self._server.draining:
-                self.close_if_between()
+    async def _take(self, data: bytes) -> None:
+        for event in self._codec.feed(data):
+            if not self._note(event):
+                await self._ask(event)
+            if self._closing:
+                return
 
     def _farewell(self) -> None:
         """Tell the door that all is over."""
         if self._terms is not None:
             self._end_message_unjudged()
             self._guard.tell(self._door.close)
-        self._server.left(self)
 
     def _note(self, event: codec.Event) -> bool:
         """Take an event that no door has to answer; return whether it was one."""

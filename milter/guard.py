@@ -53,7 +53,8 @@ class Guard:
             log.exception("a session failed: %s", self._failure.answer)
         return self._failure
 
-    def tell(self, notice: Callable[..., None], *args: object) -> None:
+    @staticmethod
+    def tell(notice: Callable[..., None], *args: object) -> None:
         """Call a door's method that has no answer; it never raises."""
         try:
             notice(*args)

@@ -173,7 +173,7 @@ class LibmilterConnection:
         if self.terms.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
             for edit in in_order(reply.edits):
                 if isinstance(edit, AddHeader):
-                    self._ctx.addheader(edit.name, self.terms.value(edit))
+                    self._ctx.addheader(edit.name, self.terms.value(edit), 0 if edit.top else -1)
                 else:
                     self._ctx.chgheader(edit.name, edit.index, None)
         return self._code(reply)

@@ -51,7 +51,7 @@ NO_REPLY: Final = {
 STAGE_OF: Final = {b"C": Stage.CONNECT, b"H": Stage.SENDER, b"M": Stage.SENDER, b"R": Stage.RECIPIENT}
 
 MACROS: Final = {  # stage number (SMFIM_*): the names asked for; a mail server sends these in place of its own choice
-    0: "j _ {daemon_name} {client_addr} {client_name} {client_ptr}",  # connect
+    0: "j _ {daemon_name} {daemon_port} {client_addr} {client_name} {client_ptr}",  # connect
     2: "{auth_type} {auth_authen} {mail_addr}",  # MAIL FROM
     3: "{rcpt_addr}",  # RCPT TO
     5: "i",  # end of message

@@ -42,10 +42,11 @@ class Answer(StrEnum):
 
 
 class AddHeader(msgspec.Struct, frozen=True):
-    """One header to append; `value` is ASCII (RFC 2047 for the rest), folded with newline and tab."""
+    """One header to append, or to put above all others; `value` is ASCII (RFC 2047 for the rest), folded with newline and tab."""
 
     name: str
     value: str
+    top: bool = False
 
     def __post_init__(self) -> None:
         if not FIELD_NAME.fullmatch(self.name):

@@ -1,6 +1,6 @@
 """The processes of the service, put together: what `oborona serve`, `worker`, `writer` and `keeper` run.
 
-    settings and policy are read and checked → state folder and secret → locks → counters → socket → one supervisor
+    settings and policy are read and checked → state folder and secret → locks → counters → sockets → one supervisor
 
 Everything that can be wrong is found here, before the first process is started, and said in one line.
 """
@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from enum import StrEnum
 from functools import partial
@@ -21,17 +21,18 @@ from pathlib import Path
 from typing import Final
 
 from oborona import lock, secret
-from oborona.config import Loaded
+from oborona.config import Listening, Loaded, Milter, Settings
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, set_up
 from oborona.milter.native import NativeServer
+from oborona.milter.policy_service.server import PolicyServer
 from oborona.milter.reply import Answer
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
-from oborona.milter.worker import JOURNAL, Server, Worker
+from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import schema
@@ -40,6 +41,9 @@ from oborona.recheck.keeper import keep
 
 GUARD_AFTER_S: Final = (
     5.0  # a transport waits this much longer than a session may take: the session answers first
+)
+STAGES_AT_ONCE: Final = (
+    3  # that one request of the policy service may be the first word of: connect, sender, recipient
 )
 
 log = logging.getLogger("oborona")
@@ -122,44 +126,65 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
 
 
 def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
-    """Open the socket and return the jobs that share it."""
-    asked = loaded.settings.milter
-    listener = sockets.listen(
-        asked.address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
-    )
-    listening.callback(sockets.close_and_unlink, listener)
-    count = min(asked.workers or len(os.sched_getaffinity(0)), WORKERS)
+    """Open the sockets and return the jobs that share them."""
+    settings = loaded.settings
+    entrances = [Entrance(_listen(settings.milter, listening), partial(_milter, settings.milter))]
+    if settings.policy_service.listen:
+        entrances.append(
+            Entrance(_listen(settings.policy_service, listening), partial(_policy_service, settings))
+        )
+    count = min(settings.milter.workers or len(os.sched_getaffinity(0)), WORKERS)
     return [
-        Job(name=f"worker-{number}", run=partial(_work, loaded, number, listener), sockets=(listener,))
+        Job(
+            name=f"worker-{number}",
+            run=partial(_work, loaded, number, entrances),
+            sockets=tuple(entrance.listener for entrance in entrances),
+        )
         for number in range(count)
     ]
 
 
-def _work(loaded: Loaded, number: int, listener: socket.socket, ready: Callable[[], None]) -> int:
-    """Be one worker until SIGTERM."""
-    asked = loaded.settings.milter
+def _listen(door: Listening, listening: ExitStack) -> socket.socket:
+    sock = sockets.listen(door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode)
+    listening.callback(sockets.close_and_unlink, sock)
+    return sock
+
+
+async def _milter(asked: Milter, doors: DoorFactory, listener: socket.socket) -> Server:
     transport = LibmilterServer if asked.transport == "libmilter" else NativeServer
+    server = transport(
+        doors,
+        limit_bytes=asked.max_message_bytes,
+        idle_s=asked.idle_s,
+        max_sessions=asked.max_sessions,
+        on_failure=Answer.TEMPFAIL if asked.on_failure == "tempfail" else Answer.CONTINUE,
+        guard_s=asked.deadline_s + GUARD_AFTER_S,
+    )
+    await server.start(listener)
+    return server
 
-    async def start(doors: DoorFactory) -> Server:
-        server = transport(
-            doors,
-            limit_bytes=asked.max_message_bytes,
-            idle_s=asked.idle_s,
-            max_sessions=asked.max_sessions,
-            on_failure=Answer.TEMPFAIL if asked.on_failure == "tempfail" else Answer.CONTINUE,
-            guard_s=asked.deadline_s + GUARD_AFTER_S,
-        )
-        await server.start(listener)
-        return server
 
+async def _policy_service(settings: Settings, doors: DoorFactory, listener: socket.socket) -> Server:
+    asked = settings.policy_service
+    server = PolicyServer(
+        doors,
+        idle_s=asked.idle_s,
+        max_connections=asked.max_connections,
+        guard_s=STAGES_AT_ONCE * settings.milter.command_deadline_s + GUARD_AFTER_S,
+    )
+    await server.start(listener)
+    return server
+
+
+def _work(loaded: Loaded, number: int, entrances: Sequence[Entrance], ready: Callable[[], None]) -> int:
+    """Be one worker until SIGTERM."""
     return Worker(
         number=number,
         settings=loaded.settings,
         name=site_name(loaded),
         state=Path(loaded.settings.paths.state),
         policy=Path(loaded.settings.paths.policy),
-        start=start,
-        listener=listener,
+        entrances=entrances,
     ).run(ready)
 
 

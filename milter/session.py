@@ -16,16 +16,20 @@ from typing import Final
 
 import msgspec
 
+from oborona.authentication.header import results
 from oborona.config import Milter
-from oborona.message.shingles import envelope_shingles
 from oborona.milter.gather import MAX_HEADERS, Gathered
+from oborona.milter.inquiry import Inquirer
 from oborona.milter.log import event
 from oborona.milter.reply import ACCEPT, CONTINUE, FIELD_NAME, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.milter.status import Tally
 from oborona.policy.decide import unfinished
-from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason
+from oborona.policy.facts import is_own
+from oborona.policy.glance import glance
+from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason, trace
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
-from oborona.policy.scan import Scan, Site, glance, scan, settle
+from oborona.policy.scan import Scan, Site, scan, settle, settle_put_off
 from oborona.policy.stages import deciding
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
@@ -54,6 +58,9 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     journal: Callable[[Entry], None]
     numbers: Numbers
     signing_key: bytes
+    inquire: Callable[[], Inquirer]  # a new one for each connection
+    own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
+    tally: Tally
     clock: Callable[[], float]  # Unix seconds
 
 
@@ -68,14 +75,13 @@ class Session:
         self._bench = bench
         self._macros: dict[str, str] = {}
         self._client = Client()
+        self._own = False
+        self._inquirer = bench.inquire()
         self._helo = ""
         self._sender = ""
         self._recipients: list[str] = []
         self._judged_by: Policy | None = None
         self._stages: frozenset[Stage] = frozenset()
-        self._told: set[Stage] = (
-            set()
-        )  # stages already counted and logged as refused, in this connection or message
 
     @property
     def waits(self) -> frozenset[Stage]:
@@ -88,8 +94,13 @@ class Session:
 
     async def connect(self, client: Client) -> Reply:
         """Judge the client by its address and name."""
+        port = self._macros.get(
+            "daemon_port", ""
+        )  # comes before the connection; no other macro may outlive the last one
         self.close()
         self._client = client
+        self._own = self._bench.own(client.ip, port)
+        self._inquirer = self._bench.inquire()
         return await self._stage(Stage.CONNECT)
 
     async def helo(self, name: str) -> Reply:
@@ -115,8 +126,8 @@ class Session:
         """Judge the whole message, answer, and then count, journal and log it."""
         bench, now = self._bench, self._bench.clock()
         ident = bench.numbers.next(now)
-        envelope, policy = self._envelope(), bench.policy.current
-        self.abort()
+        envelope, policy, inquirer = self._envelope(), bench.policy.current, self._inquirer
+        self._forget()
         loop = asyncio.get_running_loop()
         started = loop.time()
         result: Scan | Verdict
@@ -125,28 +136,34 @@ class Session:
                 result = _too_many_headers(policy)
             else:
                 async with asyncio.timeout(bench.settings.deadline_s):
-                    result = await scan(message.raw, envelope, bench.site, policy, now=now, size=message.size)
+                    result = await scan(
+                        message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
+                    )
             reply = self._answer(result, message, ident, policy)
         except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
             result = self._unfinished(ident, error, policy)
             reply = self._answer(result, message, ident, policy)
+        inquirer.end_message()
         # after the answer: the transport writes the reply before the loop comes to this
         loop.call_soon(self._settle, result, envelope, message, ident, now, loop.time() - started)
         return reply
 
     def abort(self) -> None:
         """Forget the message at hand."""
+        self._inquirer.end_message()
+        self._forget()
+
+    def _forget(self) -> None:
         self._sender = ""
         self._recipients = []
-        self._told &= {Stage.CONNECT}
         self._macros.pop("i", None)
 
     def close(self) -> None:
         """Forget everything: the connection is over."""
         self.abort()
-        self._told.clear()
+        self._inquirer.close()
         self._macros.clear()
-        self._client, self._helo = Client(), ""
+        self._client, self._helo, self._own = Client(), "", False
 
     def _deciding(self, policy: Policy) -> frozenset[Stage]:
         if self._judged_by is not policy:
@@ -160,6 +177,7 @@ class Session:
             sender=self._sender,
             recipients=tuple(self._recipients),
             login=self._macros.get("auth_authen", ""),
+            own=self._own,
             queue_id=self._macros.get("i", ""),
         )
 
@@ -167,26 +185,32 @@ class Session:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench, policy = self._bench, self._bench.policy.current
         if stage not in self._deciding(policy):
+            self._inquirer.begin(stage, self._envelope(), policy)  # who waits later finds the answers there
             return CONTINUE
         now, envelope = bench.clock(), self._envelope()
         ident = bench.numbers.next(now)
         try:
             async with asyncio.timeout(bench.settings.command_deadline_s):
-                verdict, faults = await glance(envelope, stage, bench.site, policy, now=now)
+                seen = await glance(envelope, stage, bench.site, policy, self._inquirer, now=now)
         except Exception as error:  # noqa: BLE001 - the crash barrier
             self._log_fault(ident, error, stage)
             return CONTINUE
-        for fault in faults:
+        for fault in seen.faults:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
-        if verdict.action is not Action.REJECT or not policy.verdict.refuse:
+        if seen.verdict.action not in (Action.REJECT, Action.TEMPFAIL) or not policy.verdict.refuse:
+            if seen.wait_s:
+                await asyncio.sleep(seen.wait_s)
             return CONTINUE
-        if stage not in self._told:  # a client that asks again in vain is counted once, and logged each time
-            self._told.add(stage)
-            if stage is not Stage.RECIPIENT:
-                settle(envelope_shingles(envelope, bench.site.hasher), verdict, bench.counters, now=now)
-        self._log(ident, envelope, verdict, stage=stage)
+        self._log(ident, envelope, seen.verdict, stage=stage)
         code, place = _PLACES[stage]
-        return refuse(code, "5.7.1", self._words(f"{place} refused", ident))
+        if seen.verdict.action is Action.TEMPFAIL:
+            return refuse(451, "4.7.1", self._words("Try again later", ident))
+        why = (
+            f", listed by {seen.verdict.decided_by}"
+            if any(one.name == seen.verdict.decided_by for one in policy.dns_lists)
+            else ""
+        )
+        return refuse(code, "5.7.1", self._words(f"{place} refused{why}", ident))
 
     def _unfinished(self, ident: int, error: Exception, policy: Policy) -> Verdict:
         self._log_fault(ident, error, Stage.CONTENT)
@@ -208,7 +232,21 @@ class Session:
             answer=ACCEPT.answer,
             edits=(
                 *self._removals(message),
+                *self._results(result),
                 *(AddHeader(*header) for header in ours(verdict, sign(ident, self._bench.signing_key))),
+            ),
+        )
+
+    def _results(self, result: Scan | Verdict) -> tuple[AddHeader, ...]:
+        """What authentication found; our own people's mail is not authenticated that way."""
+        if not isinstance(result, Scan) or is_own(result.envelope):
+            return ()
+        return (
+            AddHeader(
+                *trace(
+                    results(result.evidence.identity, self._bench.site.name, ip=result.envelope.client.ip)
+                ),
+                top=True,
             ),
         )
 
@@ -247,6 +285,8 @@ class Session:
         try:
             if scanned is not None:
                 settle(scanned.pieces, verdict, self._bench.counters, now=now)
+                if scanned.put_off is not None:
+                    settle_put_off(scanned.put_off, self._bench.counters, now=now)
                 for fault in scanned.faults:
                     event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
             self._bench.journal(_entry(ident, now, envelope, message, verdict, scanned))
@@ -258,6 +298,7 @@ class Session:
         log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
 
     def _log(self, ident: int, envelope: Envelope, verdict: Verdict, *, stage: Stage, **more: object) -> None:
+        self._bench.tally.count(stage, verdict.action)
         event(
             log,
             logging.INFO,

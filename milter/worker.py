@@ -1,6 +1,6 @@
 """A worker: one event loop that does all the thinking of its share of connections.
 
-    open stores → serve the socket → until SIGTERM: flush counters, look for a changed policy →
+    open stores → probe DNS lists → serve the sockets → until SIGTERM: flush counters, look for a changed policy, probe, report →
     drain, and listen no more → write what is left
 
 SIGHUP, and any change in the policy folder, load the policy again: whole or not at all; what is wrong is logged once and the old one
@@ -13,19 +13,22 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
+import msgspec
 import uvloop
 
 from oborona import secret
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
-from oborona.milter.child import Closable
+from oborona.milter import status
+from oborona.milter.asking import Asking
 from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
 from oborona.milter.session import Bench, Session
@@ -63,6 +66,13 @@ class Server(Protocol):
         ...
 
 
+class Entrance(NamedTuple):
+    """A listening socket and what serves it."""
+
+    listener: socket.socket  # this process's copy; closed when draining has begun
+    start: Callable[[DoorFactory, socket.socket], Awaitable[Server]]  # in the loop
+
+
 class Worker:
     """One worker process.
 
@@ -72,8 +82,7 @@ class Worker:
         name: authserv-id.
         state: folder of the stores.
         policy: folder of the policy.
-        start: starts the transport with a door factory, in the loop.
-        listener: this process's copy of the socket that the transport serves; closed when draining has begun.
+        entrances: what it serves; at least one.
     """
 
     def __init__(
@@ -84,16 +93,14 @@ class Worker:
         name: str,
         state: Path,
         policy: Path,
-        start: Callable[[DoorFactory], Awaitable[Server]],
-        listener: Closable,
+        entrances: Sequence[Entrance],
     ) -> None:
         self._number = number
         self._settings = settings
         self._name = name
         self._state = state
         self._policy = LivePolicy(policy, SCHEMA)
-        self._start = start
-        self._listener = listener
+        self._entrances = entrances
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._trouble = ""  # of the counters, said once
@@ -111,6 +118,7 @@ class Worker:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
+        asking, tally = Asking(self._settings, self._name), status.Tally()
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
@@ -125,20 +133,37 @@ class Worker:
                 numbers=Numbers(self._number),
                 signing_key=keys.signature,
                 clock=time.time,
+                inquire=asking.inquirer,
+                own=asking.is_own,
+                tally=tally,
             )
-            server = await self._start(partial(Session, bench))
+            await asking.begin(self._policy.current)
+            doors = partial(Session, bench)
+            servers = [await start(doors, listener) for listener, start in self._entrances]
             ready()
             async with (
                 asyncio.TaskGroup() as chores
             ):  # a chore that fails ends the worker: the supervisor starts another
-                running = [chores.create_task(self._flush(counters)), chores.create_task(self._watch())]
+                running = [
+                    chores.create_task(chore)
+                    for chore in (
+                        self._flush(counters),
+                        self._watch(),
+                        asking.watch(lambda: self._policy.current),
+                        self._report(asking, tally),
+                    )
+                ]
                 await self._stop.wait()
-                draining = asyncio.create_task(server.drain(self._settings.milter.drain_s))
-                await asyncio.sleep(0)  # its first step: it does not touch the socket any more
-                self._listener.close()  # a copy that stays open would let new connections wait for nobody
-                await draining
+                grace_s = self._settings.milter.drain_s
+                draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
+                await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
+                for listener, _ in self._entrances:
+                    listener.close()  # a copy that stays open would let new connections wait for nobody
+                await asyncio.gather(*draining)
                 for chore in running:
                     chore.cancel()
+            await asking.close()
+            status.remove(self._state, self._number)
             self._flush_once(counters)
             try:
                 counters.close()
@@ -177,9 +202,32 @@ class Worker:
             asked = self._reload.is_set()
             self._reload.clear()
             before = self._policy.error
-            if self._policy.reload(force=asked):
+            # in a thread: a list of a million entries takes its time to be read
+            if await asyncio.to_thread(self._policy.reload, force=asked):
                 event(log, logging.INFO, "policy loaded", version=self._policy.current.version)
             elif self._policy.error is not None and (asked or str(self._policy.error) != str(before)):
                 event(log, logging.ERROR, "policy refused, the old one stays", error=self._policy.error)
             elif self._policy.error is None and before is not None:
                 event(log, logging.INFO, "policy is right again", version=self._policy.current.version)
+
+    async def _report(self, asking: Asking, tally: status.Tally) -> None:
+        """Write what this worker has to say of itself, again and again."""
+        trouble = ""
+        while True:
+            report = status.Status(
+                worker=self._number,
+                pid=os.getpid(),
+                time=time.time(),
+                policy=self._policy.current.version,
+                verdicts=tally.counts,
+                dns=msgspec.structs.asdict(asking.resolver.stats),
+                lists=asking.lists.statuses(),
+            )
+            try:
+                status.write(self._state, report)
+                trouble = ""
+            except StoreError as error:
+                if str(error) != trouble:
+                    event(log, logging.WARNING, "no status for metrics", error=error)
+                trouble = str(error)
+            await asyncio.sleep(status.WRITE_S)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from oborona.reputation.locallists import ListAction, Match
 from oborona.types import Action, Finding, Mode, RuleHit, Verdict
 
 BELOW: Final = "below-line"  # nothing that fired was enough
+TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
 PARTIAL: Final = "partial"  # the scan could not be finished; the configured answer was given
 
 
@@ -57,6 +59,25 @@ def _decisive(live: Sequence[RuleHit], line: float) -> str:
             if total >= line:
                 return hit.name
     return BELOW  # unreachable while the sum of the same parts reached the line
+
+
+def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict:
+    """Return the verdict of a message or of a stage that a list of the site decides, whatever its score.
+
+    Args:
+        verdict: without the list.
+        listed: what matched.
+        reject_score: the line that a refusal is shown with.
+    """
+    action = Action.REJECT if listed.action is ListAction.DENY else Action.ACCEPT
+    return Verdict(
+        action=action,
+        score=verdict.score,
+        line=reject_score if action is Action.REJECT else verdict.line,
+        decided_by=listed.list,
+        rules=(RuleHit(name=listed.list, score=0.0, say=f"{listed.action} {listed.entry}"), *verdict.rules),
+        findings=verdict.findings,
+    )
 
 
 def unfinished(why: str, *, action: Action, spam_score: float, findings: Sequence[Finding] = ()) -> Verdict:

@@ -13,15 +13,18 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.authentication.model import Published, Result
 from oborona.message.findings import NAMES as NAMES_OF_PARSING
 from oborona.message.model import Mailbox, Message
 from oborona.message.normalise import normalise
 from oborona.message.shingles import TYPES, Type
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL
+from oborona.policy.decide import PARTIAL, TEMPERROR
+from oborona.policy.evidence import Evidence
 from oborona.policy.expression import Counted, Fact, Schema
 from oborona.policy.expression.schema import FactType
 from oborona.policy.known import Known
+from oborona.reputation.address import Flag, RepIP
 from oborona.types import Envelope, Finding, Metric, Stage, Window
 
 Words = frozenset[str]
@@ -43,9 +46,40 @@ TABLE: Final[tuple[Fact, ...]] = (
         _C,
         "the client is a loopback, link-local or private address, or no network client at all",
     ),
+    _fact(
+        "client.own",
+        bool,
+        _C,
+        "one of ours: it logged in, is in a network of the site, came by a submission port, or is no client on the Internet",
+    ),
+    _fact("lists.client", Words, _C, "DNS lists that list the client's address"),
+    _fact(
+        "iprev.result",
+        str,
+        _C,
+        "does the client's name lead back to it: pass, fail, temperror, permerror, none",
+    ),
+    _fact("repip.flag", str, _C, "what the counters remember of the address: good, unknown, poor or bad"),
+    _fact(
+        "repip.share",
+        float,
+        _C,
+        "expected share of bad mail from the address, 0 to 1; 0.5 where nothing is known",
+    ),
     _fact("helo", str, _S, "what the client called itself"),
     _fact("sender", str, _S, "MAIL FROM, empty for a bounce"),
     _fact("sender.domain", str, _S, "domain of MAIL FROM"),
+    _fact(
+        "lists.sender",
+        Words,
+        _S,
+        "DNS lists that list the HELO name, the client's name or the domain of MAIL FROM",
+    ),
+    _fact(
+        "spf.result", str, _S, "SPF of MAIL FROM: none, neutral, pass, fail, softfail, temperror, permerror"
+    ),
+    _fact("spf.domain", str, _S, "the domain that was checked"),
+    _fact("spf.helo", str, _S, "SPF of the HELO name, in the same words"),
     _fact("login", str, _S, "SASL login, empty when the client did not authenticate"),
     _fact("recipient", str, _R, "the recipient that is being asked about; of a whole message the first"),
     _fact(
@@ -95,6 +129,32 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("attachments.extensions", Words, _M, "their extensions, lower case, without the dot"),
     _fact("attachments.size", int, _M, "bytes of all of them, decoded"),
     _fact("pictures", int, _M, "pictures, attached or shown inside"),
+    _fact(
+        "lists.content", Words, _M, "DNS lists that list the From domain, a link or an address in the text"
+    ),
+    _fact("dkim.domains", Words, _M, "domains whose DKIM signatures passed"),
+    _fact(
+        "dkim.results",
+        Words,
+        _M,
+        "results of all DKIM signatures: pass, fail, policy, neutral, temperror, permerror",
+    ),
+    _fact("dkim.signatures", int, _M, "DKIM signatures, those not looked at included"),
+    _fact("dkim.unsigned", int, _M, "octets of the body that the best signature leaves out by its l= tag"),
+    _fact("dmarc.result", str, _M, "DMARC of From's domain: none, pass, fail, temperror, permerror"),
+    _fact(
+        "dmarc.policy", str, _M, "what the domain publishes: none, quarantine, reject; none without a record"
+    ),
+    _fact(
+        "dmarc.disposition",
+        str,
+        _M,
+        "what it asks to be done with this message: none, quarantine, reject; none where a trusted ARC sealer saw it pass",
+    ),
+    _fact("dmarc.aligned", bool, _M, "SPF or DKIM passed for From's domain, record or not"),
+    _fact("arc.result", str, _M, "the chain of ARC seals: none, pass, fail, temperror"),
+    _fact("arc.instances", int, _M, "ARC seals"),
+    _fact("arc.trusted", str, _M, "the trusted sealer whose word is taken, empty = none"),
     _fact("findings", Words, _M, "names of all findings, see the list below"),
     _fact("partial", bool, _M, "the counters could not be asked, or not all of them; what is not known is 0"),
     _fact("mass.hour", int, _M, "messages of the last hour that share their text with this one, nearly"),
@@ -113,6 +173,7 @@ STAGES: Final = {
     Type.HELO: _S,
     Type.MAIL_FROM: _S,
     Type.MAIL_FROM_DOMAIN: _S,
+    Type.IP_SENDERS: _C,
 }
 """Stage from which a type of shingle is known; all others with the content."""
 
@@ -125,7 +186,7 @@ SCHEMA: Final = Schema(
         Counted(name=name, number=int(kind), stage=STAGES.get(kind, _M), doc=TYPES[kind].meaning)
         for name, kind in NAMES.items()
     ),
-    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, PARTIAL), _M),
+    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, PARTIAL, TEMPERROR), _M),
 )
 
 
@@ -136,7 +197,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     client_ip: str = ""
     client_name: str = ""
     client_local: bool = False
+    client_own: bool = False
+    lists_client: Words = frozenset()
+    iprev_result: str = Result.NONE.value
+    repip_flag: str = Flag.UNKNOWN.value
+    repip_share: float = 0.5
     helo: str = ""
+    lists_sender: Words = frozenset()
+    spf_result: str = Result.NONE.value
+    spf_domain: str = ""
+    spf_helo: str = Result.NONE.value
     sender: str = ""
     sender_domain: str = ""
     login: str = ""
@@ -173,6 +243,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     attachments_extensions: Words = frozenset()
     attachments_size: int = 0
     pictures: int = 0
+    lists_content: Words = frozenset()
+    dkim_domains: Words = frozenset()
+    dkim_results: Words = frozenset()
+    dkim_signatures: int = 0
+    dkim_unsigned: int = 0
+    dmarc_result: str = Result.NONE.value
+    dmarc_policy: str = Published.NONE.value
+    dmarc_disposition: str = Published.NONE.value
+    dmarc_aligned: bool = False
+    arc_result: str = Result.NONE.value
+    arc_instances: int = 0
+    arc_trusted: str = ""
     findings: Words = frozenset()
     partial: bool = False
     mass_hour: int = 0
@@ -200,9 +282,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         return name in self.findings
 
 
-def early_facts(envelope: Envelope, known: Known) -> Facts:
+def early_facts(envelope: Envelope, known: Known, evidence: Evidence) -> Facts:
     """Return what is known before the content: client, sender, and the last recipient given."""
-    return Facts(known=known, **_envelope(envelope, envelope.recipients[-1:]))
+    return Facts(
+        known=known, **_envelope(envelope, envelope.recipients[-1:]), **_who(envelope, known, evidence)
+    )
 
 
 def facts_of(
@@ -210,6 +294,7 @@ def facts_of(
     envelope: Envelope,
     findings: Iterable[Finding],
     known: Known,
+    evidence: Evidence,
     *,
     now: float,
     size: int,
@@ -222,6 +307,7 @@ def facts_of(
         envelope: its envelope.
         findings: of parsing and of the checks.
         known: its counts.
+        evidence: of authentication and DNS lists.
         now: Unix seconds.
         size: bytes of the whole message, scanned or not.
         partial: the counts could not be read.
@@ -233,6 +319,8 @@ def facts_of(
     return Facts(
         known=known,
         **_envelope(envelope, envelope.recipients[:1]),
+        **_who(envelope, known, evidence),
+        **_proved(evidence),
         message_size=size,
         message_truncated=message.truncated,
         message_parts=len(message.parts),
@@ -277,6 +365,45 @@ def facts_of(
     )
 
 
+def _who(envelope: Envelope, known: Known, evidence: Evidence) -> dict[str, Any]:
+    """What was learned of client and sender by asking."""
+    identity, repip = evidence.identity, RepIP() if is_own(envelope) else known.repip()
+    return {
+        "lists_client": _listed(evidence, Stage.CONNECT),
+        "lists_sender": _listed(evidence, Stage.SENDER),
+        "iprev_result": identity.iprev.result.value,
+        "repip_flag": repip.flag.value,
+        "repip_share": repip.share,
+        "spf_result": identity.spf.result.value,
+        "spf_domain": identity.spf.domain,
+        "spf_helo": identity.spf_helo.result.value,
+    }
+
+
+def _proved(evidence: Evidence) -> dict[str, Any]:
+    """What only the message itself can prove."""
+    identity = evidence.identity
+    dmarc, arc = identity.dmarc, identity.arc
+    return {
+        "lists_content": _listed(evidence, Stage.CONTENT),
+        "dkim_domains": frozenset(identity.dkim_domains),
+        "dkim_results": frozenset(one.result.value for one in identity.dkim),
+        "dkim_signatures": len(identity.dkim) + identity.dkim_more,
+        "dkim_unsigned": min((one.unsigned for one in identity.dkim if one.result is Result.PASS), default=0),
+        "dmarc_result": dmarc.result.value,
+        "dmarc_policy": dmarc.policy.value,
+        "dmarc_disposition": identity.disposition.value,
+        "dmarc_aligned": dmarc.spf_aligned or dmarc.dkim_aligned,
+        "arc_result": arc.result.value,
+        "arc_instances": arc.instances,
+        "arc_trusted": arc.trusted,
+    }
+
+
+def _listed(evidence: Evidence, stage: Stage) -> Words:
+    return frozenset(one.name for one in evidence.listings if one.stage is stage)
+
+
 # Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
 _PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
 _NOBODY: Final = Mailbox(name="", address="", domain="")
@@ -286,7 +413,8 @@ def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
     return {
         "client_ip": envelope.client.ip,
         "client_name": envelope.client.name,
-        "client_local": _local(envelope.client.ip),
+        "client_local": is_local(envelope.client.ip),
+        "client_own": is_own(envelope),
         "helo": envelope.helo,
         "sender": envelope.sender,
         "sender_domain": envelope.sender.rpartition("@")[2].lower(),
@@ -296,8 +424,14 @@ def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def is_own(envelope: Envelope) -> bool:
+    """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC and RepIP."""
+    return envelope.own or bool(envelope.login) or is_local(envelope.client.ip)
+
+
 @lru_cache(maxsize=4096)
-def _local(text: str) -> bool:
+def is_local(text: str) -> bool:
+    """Tell whether an address is loopback, link-local or private, or none at all."""
     try:
         address = ip_address(text)
     except ValueError:

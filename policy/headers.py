@@ -13,7 +13,8 @@ from oborona.types import Action, Verdict
 
 FAMILY: Final = "x-mras"
 FLAG: Final = "x-spam-flag"
-RESULTS: Final = "authentication-results"
+RESULTS_NAME: Final = "Authentication-Results"
+RESULTS: Final = RESULTS_NAME.lower()
 OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
@@ -82,7 +83,7 @@ def reason(verdict: Verdict) -> str:
 
 
 def ours(verdict: Verdict, ident: str) -> tuple[tuple[str, str], ...]:
-    """Return the headers of a message that passes, in the order they are written.
+    """Return the headers of a message that passes, in the order they are written; its trace header is `trace`'s.
 
     Args:
         verdict: accept, spam, or reject where refusing is switched off.
@@ -100,6 +101,15 @@ def ours(verdict: Verdict, ident: str) -> tuple[tuple[str, str], ...]:
     if verdict.action is not Action.ACCEPT:
         headers.append(("X-Spam-Flag", "YES"))
     return tuple(headers)
+
+
+def trace(results: str) -> tuple[str, str]:
+    """Return the header that says what authentication found; it goes above all others (RFC 8601 section 5).
+
+    Args:
+        results: its value, one line of ASCII.
+    """
+    return RESULTS_NAME, fold(results, len(RESULTS_NAME) + 2)
 
 
 def fold(text: str, used: int) -> str:

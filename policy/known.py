@@ -14,6 +14,7 @@ from typing import Final
 
 from oborona.message.shingles import Type
 from oborona.policy.ports import Totals
+from oborona.reputation.address import Counts, History, RepIP, judge
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
@@ -67,6 +68,22 @@ class Known:
                 (len(rows) - 1) // self._shared
             ]
         return _worst(rows)[window][metric]
+
+    def repip(self) -> RepIP:
+        """Return the judgement on the client's address, by its own counts and its network's."""
+        return judge(self._history(Type.CLIENT_IP), self._history(Type.CLIENT_NETWORK))
+
+    def _history(self, kind: Type) -> History:
+        return History(
+            day=self._counts(kind, Window.DAY),
+            fortnight=self._counts(kind, Window.FORTNIGHT),
+            hour=self.count(kind, Window.HOUR, Metric.SEEN),
+            senders=self.count(Type.IP_SENDERS, Window.DAY, Metric.SEEN),
+        )
+
+    def _counts(self, kind: Type, window: Window) -> Counts:
+        of = (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS)
+        return Counts(*(self.count(kind, window, metric) for metric in of))
 
     def ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam."""

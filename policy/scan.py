@@ -1,7 +1,7 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
-Reads top to bottom: parse, take apart, ask the counters, find, rule, decide.  Nothing is counted here: `settle` does that, after
-the answer is given.  Stores come as arguments; the same message, counts, policy and time give the same verdict.
+Reads top to bottom: parse, authenticate, take apart, ask the counters, find, rule, decide.  Nothing is counted here: `settle` does that,
+after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import msgspec
 from oborona.errors import StoreError, StorePartial
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.message.shingles import Hasher, envelope_shingles, shingles
+from oborona.message.shingles import Hasher, shingles
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL, decide
-from oborona.policy.facts import Facts, early_facts, facts_of
+from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
+from oborona.policy.evidence import Evidence, Inquiry
+from oborona.policy.facts import Facts, facts_of
+from oborona.policy.greylist import greylisted
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
+from oborona.policy.local import match, shadowed
 from oborona.policy.ports import CounterReader, CounterWriter
-from oborona.types import Action, Amounts, Envelope, Finding, Pieces, Stage, Verdict
+from oborona.types import Action, Amounts, Envelope, Finding, Pieces, Prefix, Shingle, Stage, Verdict
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,10 +30,12 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
     envelope: Envelope
     message: Message
+    evidence: Evidence
     pieces: Pieces
     facts: Facts
     verdict: Verdict
     policy: Policy
+    put_off: Shingle | None = None  # what is remembered of a greylisted message
     faults: tuple[str, ...] = ()  # for the log: rules that failed, a store that did not answer
 
 
@@ -43,7 +48,14 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def scan(
-    raw: bytes, envelope: Envelope, site: Site, policy: Policy, *, now: float, size: int = 0
+    raw: bytes,
+    envelope: Envelope,
+    site: Site,
+    policy: Policy,
+    inquiry: Inquiry,
+    *,
+    now: float,
+    size: int = 0,
 ) -> Scan:
     """Judge a whole message.
 
@@ -52,49 +64,68 @@ async def scan(
         envelope: what the mail server told.
         site: the parts that all scans share.
         policy: the rules; one version for the whole scan.
+        inquiry: asks the DNS.
         now: Unix seconds.
         size: bytes of the whole message; 0 = those of `raw`.
 
     Returns:
         The verdict with its evidence. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
-        and a fault, no exception.
+        and a fault, no exception; the DNS, the finding `temperror`.
     """
     message = parse(raw, truncated=size > len(raw))
-    pieces = shingles(message, envelope, site.hasher)
-    known, faults = await _known(site.counters, pieces, now, message.words)
+    evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
+    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains)
+    known, faults = await read_known(site.counters, asked(pieces), now, message.words)
     findings = [*message.findings, *_checked(message, envelope, site, now)]
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
+    if evidence.unanswered:
+        findings.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
     facts = facts_of(
-        message, envelope, findings, known, now=now, size=max(size, message.size), partial=bool(faults)
+        message,
+        envelope,
+        findings,
+        known,
+        evidence,
+        now=now,
+        size=max(size, message.size),
+        partial=bool(faults),
     )
     hits, failed = policy.compiled.run(facts, Stage.CONTENT)
+    author = message.from_.address if message.from_ else ""
+    local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
     verdict = decide(
-        hits, findings, spam_score=policy.verdict.spam_score, reject_score=policy.verdict.reject_score
+        [*hits, *evidence.hits, *shadowed(*local)],
+        findings,
+        spam_score=policy.verdict.spam_score,
+        reject_score=policy.verdict.reject_score,
     )
+    listed = match(*local)
+    if listed is not None:
+        verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
+    put_off = await greylisted(
+        verdict,
+        envelope,
+        evidence,
+        known,
+        counters=site.counters,
+        hasher=site.hasher,
+        table=policy.greylist,
+        now=now,
+    )
+    if put_off is not None:
+        verdict = put_off.verdict
     return Scan(
         envelope=envelope,
         message=message,
+        evidence=evidence,
         pieces=pieces,
         facts=facts,
         verdict=verdict,
         policy=policy,
+        put_off=None if put_off is None else put_off.shingle,
         faults=(*faults, *failed),
     )
-
-
-async def glance(
-    envelope: Envelope, stage: Stage, site: Site, policy: Policy, *, now: float
-) -> tuple[Verdict, tuple[str, ...]]:
-    """Judge what is known before the content, by the rules of this stage and those before it.
-
-    Returns:
-        The verdict, reject only where the sum reached the reject score; and faults for the log.
-    """
-    known, faults = await _known(site.counters, envelope_shingles(envelope, site.hasher), now)
-    hits, failed = policy.compiled.run(early_facts(envelope, known), stage)
-    verdict = decide(hits, (), spam_score=policy.verdict.spam_score, reject_score=policy.verdict.reject_score)
-    return verdict, (*faults, *failed)
 
 
 def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float) -> None:
@@ -104,10 +135,15 @@ def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: fl
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
 
 
-async def _known(
-    counters: CounterReader, pieces: Pieces, now: float, words: int = 0
+def settle_put_off(shingle: Shingle, counters: CounterWriter, *, now: float) -> None:
+    """Remember that a message was put off."""
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), now, Prefix.GREY)
+
+
+async def read_known(
+    counters: CounterReader, wanted: tuple[Shingle, ...], now: float, words: int = 0
 ) -> tuple[Known, tuple[str, ...]]:
-    wanted = asked(pieces)
+    """Return what is counted of some shingles, and faults for the log."""
     try:
         return Known(wanted, await counters.read(wanted, now), words=words), ()
     except StorePartial as error:

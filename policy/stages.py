@@ -1,18 +1,39 @@
-"""At which stages a verdict can fall, so that a mail server is made to wait there and nowhere else.
+"""At which stages a verdict can fall, so that a mail server is made to wait there and nowhere else, and what has to be asked for it.
 
 Each answer that a mail server waits for is a round trip, and costs more than the rules themselves.
 """
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from oborona.policy.load import Policy
 from oborona.types import Mode, Stage
 
+_SPF: Final = frozenset({"spf.result", "spf.domain", "spf.helo"})
+_IPREV: Final = frozenset({"iprev.result"})
+
+
+class Awaited(NamedTuple):
+    """Whose answers the rules of a stage, and those before it, need."""
+
+    spf: bool
+    iprev: bool
+
+
+def awaited(policy: Policy, stage: Stage) -> Awaited:
+    """Return what has to be known before the rules of a stage can run."""
+    named = frozenset[str]().union(
+        *(names for at, names in policy.compiled.named.items() if at.order <= stage.order)
+    )
+    return Awaited(spf=bool(named & _SPF) and stage is not Stage.CONNECT, iprev=bool(named & _IPREV))
+
 
 def deciding(policy: Policy) -> frozenset[Stage]:
-    """Return the stages before the content where rules can add up to a refusal.
+    """Return the stages before the content where a client, sender or recipient can be refused, put off or slowed down.
 
-    A stage counts when it has a live rule of its own, and the positive scores of all live rules up to it reach the reject score.
+    Rules and DNS lists: a stage counts when it has a live one of its own, and the positive scores of all live ones up to it reach
+    the reject score.  Local lists: wherever what they name is known.  RepIP: at connect.
     """
     if not policy.verdict.refuse:
         return frozenset()
@@ -21,9 +42,16 @@ def deciding(policy: Policy) -> frozenset[Stage]:
         if rule.enabled and rule.mode is Mode.LIVE and rule.score > 0:
             stage = policy.compiled.stages[rule.name]
             scores[stage] = scores.get(stage, 0.0) + rule.score
-    reached, total = set(), 0.0
+    for one in policy.dns_lists:
+        heaviest = max(one.codes.scores, default=0.0)
+        if one.enabled and one.mode is Mode.LIVE and heaviest > 0:
+            for stage in {of.stage for of in one.of}:
+                scores[stage] = scores.get(stage, 0.0) + heaviest
+    reached, total = {of.stage for of in policy.local_lists.subjects}, 0.0
     for stage in Stage:
         total += scores.get(stage, 0.0)
-        if stage in scores and stage is not Stage.CONTENT and total >= policy.verdict.reject_score:
+        if stage in scores and total >= policy.verdict.reject_score:
             reached.add(stage)
-    return frozenset(reached)
+    if policy.repip.bad != "none" or policy.repip.poor != "none":
+        reached.add(Stage.CONNECT)
+    return frozenset(reached - {Stage.CONTENT})

@@ -1,4 +1,4 @@
-"""The policy in use, and whether its files have changed since.
+"""The policy in use, and whether its files (`*.toml`, and the `*.list` of local lists) have changed since.
 
 `signature` asks the file system only, so a worker may call it every second. It is taken before the files are read: what
 changes meanwhile is seen at the next look. Known limit: a file changed in place, to the same length, within one
@@ -11,30 +11,22 @@ from pathlib import Path
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import Schema
+from oborona.policy.list_files import ListFiles, look
 from oborona.policy.load import Policy, load_policy, policy_files
 
 Signature = tuple[tuple[str, int, int, int, int], ...]
 
 
 def signature(directory: Path) -> Signature:
-    """Return what changes whenever a policy file is changed, added, renamed or taken away.
+    """Return what changes whenever a policy or list file is changed, added, renamed or taken away.
 
     Never raises; a folder that cannot be read has the empty signature, a file that vanishes meanwhile zeros.
     """
     try:
-        files = policy_files(directory)
+        files = [*policy_files(directory), *policy_files(directory, ".list")]
     except PolicyError:
         return ()
-    found = []
-    for path in files:
-        try:
-            stat = path.stat()
-        except OSError:
-            found.append((path.name, 0, 0, 0, 0))
-        else:
-            # The change time moves with a new mode or owner: a file that could not be read may be readable now.
-            found.append((path.name, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino))
-    return tuple(found)
+    return tuple((path.name, *look(path)) for path in files)
 
 
 class LivePolicy:
@@ -55,8 +47,9 @@ class LivePolicy:
     def __init__(self, directory: Path, schema: Schema) -> None:
         self._directory = directory
         self._schema = schema
+        self._lists = ListFiles()
         self._seen = signature(directory)
-        self.current: Policy = load_policy(directory, schema)
+        self.current: Policy = load_policy(directory, schema, self._lists)
         self.error: PolicyError | None = None
 
     def reload(self, force: bool = False) -> bool:
@@ -72,7 +65,7 @@ class LivePolicy:
             return False
         self._seen = now
         try:
-            fresh = load_policy(self._directory, self._schema)
+            fresh = load_policy(self._directory, self._schema, self._lists, force=force)
         except PolicyError as error:
             self.error = error
             return False

@@ -1,4 +1,4 @@
-"""Folders that other users can enter."""
+"""What tests of several folders stand on: folders that other users can enter, a DNS of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.dns import Zones
+
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
@@ -17,3 +19,10 @@ def open_folder() -> Iterator[Path]:
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def zones() -> Iterator[Zones]:
+    """A DNS server without records: `zones.add({...})`."""
+    with Zones() as server:
+        yield server

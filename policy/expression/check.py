@@ -82,6 +82,7 @@ class Checker:
         self._source = Source("")
         self._products = 0
         self.stage = Stage.CONNECT  # the latest stage of all facts named so far
+        self.named: set[str] = set()  # facts, as rules write them
 
     def check(self, text: str) -> Typed:
         """Return the code of an expression.
@@ -302,6 +303,7 @@ class Checker:
 
     def _fact(self, code: str, label: str, stage: Stage, kind: Kind, index: int) -> Typed:
         load = self._loads.fact(code, label, stage)
+        self.named.add(label)
         self.stage = max(self.stage, stage, key=lambda known: known.order)
         return self._typed(load.local, index, kind)
 

@@ -45,6 +45,7 @@ class CompiledRules:
     Attributes:
         rules: as given, in their order.
         stages: from which stage on each rule runs, by name.
+        named: the facts that the rules of each stage name.
         source: the generated code, for a reader.
     """
 
@@ -52,11 +53,13 @@ class CompiledRules:
         self,
         rules: tuple[Rule, ...],
         stages: Mapping[str, Stage],
+        named: Mapping[Stage, frozenset[str]],
         source: str,
         function: Callable[[object, int, list[RuleHit], list[str]], None],
     ) -> None:
         self.rules = rules
         self.stages = stages
+        self.named = named
         self.source = source
         self._function = function
 
@@ -98,7 +101,11 @@ def compile_rules(rules: Sequence[Rule], schema: Schema) -> CompiledRules:
     names |= {f"H{number}": rule.hit() for number, rule in enumerate(checked)}
     exec(compile(source, "<rules>", "exec"), names)  # noqa: S102 - the code was put together by `check`
     stages = {item.rule.name: item.stage for item in checked}
-    return CompiledRules(tuple(rules), stages, source, names["run"])
+    named = {
+        stage: frozenset[str]().union(*(item.named for item in checked if item.stage is stage))
+        for stage in Stage
+    }
+    return CompiledRules(tuple(rules), stages, named, source, names["run"])
 
 
 class _Checked:
@@ -117,6 +124,7 @@ class _Checked:
         except Fault as fault:
             raise _error(rule, "say", rule.say, fault) from None
         self.code = when.code
+        self.named = frozenset(checker.named)
         self.stage = checker.stage if rule.stage is None else rule.stage
         if self.stage.order < checker.stage.order:
             place = rule.places.get("stage", Place())

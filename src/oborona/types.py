@@ -42,6 +42,7 @@ class Prefix(StrEnum):
 
     IN = "in"  # mail to our people
     OUT = "out"  # mail from our people
+    GREY = "grey"  # mail that was put off
 
 
 class Shingle(NamedTuple):
@@ -119,6 +120,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     sender: str = ""  # MAIL FROM without <>; empty = bounce
     recipients: tuple[str, ...] = ()  # accepted RCPT TO without <>
     login: str = ""  # SASL login; empty = not authenticated
+    own: bool = False  # the client is in a network of the site, or came by a submission port
     queue_id: str = ""
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from oborona.errors import StorePartial
 from oborona.message.shingles import Type
-from oborona.policy.scan import _known
+from oborona.policy.known import asked
+from oborona.policy.scan import read_known
 from oborona.types import Metric, Pieces, Prefix, Shingle, Window
 
 
@@ -22,7 +23,7 @@ class Half:
 
 async def test_counts_that_are_known_are_used_and_the_rest_is_a_fault() -> None:
     pieces = Pieces(shingles=(Shingle(Type.SUBJECT, 1), Shingle(Type.FROM, 2)), pairs=())
-    known, faults = await _known(Half(), pieces, 0.0)
+    known, faults = await read_known(Half(), asked(pieces), 0.0)
     assert known.count(Type.SUBJECT, Window.DAY, Metric.SEEN) == 7
     assert known.count(Type.FROM, Window.DAY, Metric.SEEN) == 0
     assert faults == ("counters: a node is away",)

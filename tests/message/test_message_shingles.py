@@ -53,7 +53,7 @@ def test_numbers_are_for_ever() -> None:
     assert {kind.name: kind.value for kind in Type} == {
         "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
         "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "HELO": 18, "RDNS": 19, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
-        "FROM_NAME": 24, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "TEXT_IP": 38,
+        "FROM_NAME": 24, "DKIM_DOMAIN": 25, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "IP_SENDER": 34, "IP_SENDERS": 35, "TEXT_IP": 38,
         "TEXT_IPS": 39, "TEXT_RECIPIENT": 40, "TEXT_RECIPIENTS": 41, "ATTACHMENT_NAME": 42, "ATTACHMENT_TYPE": 43, "MIME_TREE": 47,
         "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "ADDRESS": 56, "CHECKSUM": 62, "PICTURE": 63,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def test_unique_pairs() -> None:
     for pair in found.pairs:
         assert pair.both.hash >> 64 - PAIR_BITS == pair.distinct.hash >> 64 - PAIR_BITS
         counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
-    assert counted == {(30, 31): 2, (38, 39): 8, (40, 41): 4 * 2}
+    assert counted == {(34, 35): 1, (30, 31): 2, (38, 39): 8, (40, 41): 4 * 2}
     assert len({pair.both for pair in found.pairs}) == len(found.pairs)
     assert {pair.distinct for pair in found.pairs if pair.distinct.type == 31} == {
         HASHER.shingle(Type.SENDER_RECIPIENTS, "bounce@example.org")

@@ -174,9 +174,15 @@ def test_only_stages_with_a_verdict_are_answered(make: Callable[..., House]) -> 
 
 def test_macros_that_postfix_keeps_to_itself_are_asked_for(silent: House) -> None:
     with silent.server() as server:
-        assert {"{client_addr}", "{client_name}", "{client_ptr}", "j", "_", "{daemon_name}"} == set(
-            server.asked[0].split()
-        )
+        assert {
+            "{client_addr}",
+            "{client_name}",
+            "{client_ptr}",
+            "j",
+            "_",
+            "{daemon_name}",
+            "{daemon_port}",
+        } == set(server.asked[0].split())
         assert set(server.asked[2].split()) == {"{auth_type}", "{auth_authen}", "{mail_addr}"}
         assert server.asked[3] == "{rcpt_addr}"
         assert server.asked[5] == "i"

@@ -169,6 +169,13 @@ def test_a_login_is_told(site: Site) -> None:
     }.items()
 
 
+def test_the_port_that_the_client_came_to_is_told_before_the_client(site: Site) -> None:
+    site.send(mail())
+    told = site.told()
+    before = told[: [record[0] for record in told].index("connect")]
+    assert {"daemon_port": str(site.postfix.port)}.items() <= before[-1][1].items()
+
+
 def test_an_ipv6_client(site: Site) -> None:
     site.postfix.send(mail(), xclient={"ADDR": "IPV6:2001:db8::7"})
     while not any(record[:2] == ["connect", "2001:db8::7"] for record in site.doorman.told()):

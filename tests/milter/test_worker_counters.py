@@ -15,13 +15,13 @@ import pytest
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.door import DoorFactory
-from oborona.milter.worker import Server, Worker
+from oborona.milter.worker import Entrance, Server, Worker
 from oborona.types import Amounts, Pieces, Shingle
 
 POLICY = Path(__file__).parents[2] / "etc" / "policy.d"
 
 
-async def start(_: DoorFactory) -> Server:
+async def start(_: DoorFactory, __: socket.socket) -> Server:
     raise NotImplementedError
 
 
@@ -34,8 +34,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
             name="mx.example",
             state=tmp_path,
             policy=POLICY,
-            start=start,
-            listener=listener,
+            entrances=[Entrance(listener, start)],
         )
 
 

@@ -1,6 +1,6 @@
 """Our own daemon as a process, as an admin starts it: `oborona serve` with the shipped settings and a state of its own.
 
-It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.
+It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.  Where a test gives it no resolver, it asks one that knows no name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
+
+from tests.peers.dns import Zones
 
 PROGRAM: Final = Path(sys.executable).with_name("oborona")
 SETTINGS: Final = Path(__file__).parents[2] / "etc" / "oborona.toml"
@@ -38,6 +40,11 @@ class Oborona:
         self.milter = f"unix:{self.root}/milter.sock"
         self._settings = {"milter.listen": self.milter, "milter.socket_mode": "0666"} | dict(settings)
         self._config = config
+        self._dns: Zones | None = None
+        if "dns.servers" not in self._settings:
+            self._dns = Zones()
+            self._dns.start()
+            self._settings["dns.servers"] = self._dns.setting
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -93,6 +100,8 @@ class Oborona:
                 self.process.kill()  # its children end with it
                 self.process.wait()
             self.process = None
+        if self._dns is not None:
+            self._dns.stop()
         shutil.rmtree(self.root, ignore_errors=True)
 
     def halt(self) -> None:

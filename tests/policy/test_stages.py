@@ -6,7 +6,7 @@ import pytest
 
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.stages import deciding
+from oborona.policy.stages import awaited, deciding
 from oborona.types import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def test_a_stage_waits_when_its_rules_can_reach_the_line(
 ) -> None:
     names = {"CONNECT": "client.ip", "SENDER": "helo", "RECIPIENT": "recipient", "CONTENT": "subject"}
     words = rules.split()
-    text = "[verdict]\nreject_score = 200\n" + "".join(
+    text = "[verdict]\nreject_score = 200\n[repip]\nbad = 'none'\n" + "".join(
         f'[[rule]]\nname = "{stage}"\nwhen = "{names[stage]} == \'x\'"\nscore = {score}\n'
         for stage, score in zip(words[::2], words[1::2], strict=True)
     )
@@ -39,5 +39,51 @@ def test_a_stage_waits_when_its_rules_can_reach_the_line(
     assert deciding(load_policy(tmp_path, SCHEMA)) == frozenset()
 
 
-def test_the_policy_that_ships_decides_with_the_content_alone() -> None:
-    assert deciding(load_policy(ROOT / "etc/policy.d", SCHEMA)) == frozenset()
+def test_the_policy_that_ships_decides_at_connect_by_memory_and_else_with_the_content() -> None:
+    policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
+    assert deciding(policy) == {Stage.CONNECT}
+    assert awaited(policy, Stage.CONNECT) == (False, False), "no connection waits for the DNS"
+
+
+LIST = """
+[repip]
+bad = "none"
+[[dns_list]]
+name = "SOME"
+zone = "list.test"
+of = {of}
+score = {score}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "stages"),
+    [
+        (LIST.format(of='["client"]', score=200), {Stage.CONNECT}),
+        (LIST.format(of='["client"]', score=199), set()),
+        (LIST.format(of='["sender", "links"]', score=200), {Stage.SENDER}),
+        (LIST.format(of='["links"]', score=300), set()),
+        (LIST.format(of='["client"]', score=300) + "mode = 'shadow'\n", set()),
+        (LIST.format(of='["client"]', score=300) + "enabled = false\n", set()),
+        (LIST.format(of='["client"]', score=-300), set()),
+        ("[repip]\nbad = 'none'\npoor = 'slow'\n", {Stage.CONNECT}),
+        (
+            "[repip]\nbad = 'none'\n[[local_list]]\nname = 'L'\naction = 'deny'\nof = ['sender', 'from']\nentries = ['a.test']\n",
+            {Stage.SENDER},
+        ),
+    ],
+)
+def test_lists_and_repip_decide_where_they_can(tmp_path: Path, text: str, stages: set[Stage]) -> None:
+    (tmp_path / "10.toml").write_text("[verdict]\nreject_score = 200\n" + text)
+    assert deciding(load_policy(tmp_path, SCHEMA)) == stages
+
+
+def test_what_rules_name_is_awaited_from_their_stage_on(tmp_path: Path) -> None:
+    (tmp_path / "10.toml").write_text(
+        "[[rule]]\nname = 'A'\nwhen = \"spf.result == 'fail'\"\nscore = 1\n"
+        "[[rule]]\nname = 'B'\nwhen = \"iprev.result == 'fail'\"\nscore = 1\nstage = 'recipient'\n"
+    )
+    policy = load_policy(tmp_path, SCHEMA)
+    assert awaited(policy, Stage.CONNECT) == (False, False)
+    assert awaited(policy, Stage.SENDER) == (True, False)
+    assert awaited(policy, Stage.RECIPIENT) == (True, True)

@@ -30,6 +30,8 @@ _COMMANDS: Final = {
     "policy": "policy",
     "counters": "counters",
     "doctor": "doctor",
+    "auth": "auth",
+    "metrics": "metrics",
 }
 """Command → module of this package, imported when it is asked for: a daemon carries no terminal tables in its memory."""
 

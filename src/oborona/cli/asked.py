@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,10 @@ from oborona.config import Loaded, load_settings
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
+from oborona.milter.asking import Asking
 from oborona.milter.service import site_name
 from oborona.milter.stores import open_stored
+from oborona.policy.evidence import Inquiry, Silence
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader
@@ -74,6 +76,19 @@ class Asked:
         except StoreError as error:
             click.echo(f"oborona: {error}; hashes are those of no site", err=True)
             return secret.UNKEYED
+
+    @asynccontextmanager
+    async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
+        """What makes the inquiry of each message: the DNS is asked as by the daemon, or nobody."""
+        if not dns:
+            yield Silence
+            return
+        asking = Asking(self.loaded.settings, site_name(self.loaded))
+        try:
+            await asking.begin(self.policy())
+            yield asking.inquirer
+        finally:
+            await asking.close()
 
     @contextmanager
     def site(self) -> Iterator[Site]:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from oborona.cli.asked import Asked, pass_asked
-from oborona.cli.envelope import pass_envelope
+from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import Unread, messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
@@ -27,28 +27,37 @@ from oborona.types import Envelope
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, allow_dash=True)
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@asks_dns
 @pass_envelope
 @pass_asked
-def check(asked: Asked, files: tuple[Path, ...], as_json: bool, envelope: Envelope) -> None:
+def check(asked: Asked, files: tuple[Path, ...], as_json: bool, dns: bool, envelope: Envelope) -> None:
     """Score message files, mboxes, Maildirs or folders of messages; - is standard input. Nothing is counted or journaled.
 
     Exit status 66 when a file can't be read; the others are scored all the same.
     """
-    policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
-    with asked.site() as site, asyncio.Runner() as runner:
-        for path in files:
-            try:
-                for source in messages(path):
-                    result = runner.run(scan(source.raw, envelope, site, policy, now=time.time()))
-                    if as_json:
-                        echo(msgspec.json.encode(as_object(source.name, result)))
-                    else:
-                        show(console, source.name, result)
-            except Unread as error:
-                click.echo(f"oborona: {error}", err=True)
-                unread = True
-    if unread:
+    if asyncio.run(_check(asked, files, envelope, as_json=as_json, dns=dns)):
         click.get_current_context().exit(os.EX_NOINPUT)
+
+
+async def _check(
+    asked: Asked, files: tuple[Path, ...], envelope: Envelope, *, as_json: bool, dns: bool
+) -> bool:
+    """Score and print; return whether a file could not be read."""
+    policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
+    async with asked.inquiries(dns=dns) as inquire:
+        with asked.site() as site:
+            for path in files:
+                try:
+                    for source in messages(path):
+                        result = await scan(source.raw, envelope, site, policy, inquire(), now=time.time())
+                        if as_json:
+                            echo(msgspec.json.encode(as_object(source.name, result)))
+                        else:
+                            show(console, source.name, result)
+                except Unread as error:
+                    click.echo(f"oborona: {error}", err=True)
+                    unread = True
+    return unread
 
 
 def as_object(name: str, result: Scan) -> dict[str, Any]:

@@ -7,21 +7,20 @@ import os
 import shutil
 import socket
 import subprocess
-import time
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
-import dns.exception
-import dns.resolver
 from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_counters import counters
+from oborona.cli.doctor_dns import dns
 from oborona.cli.report import Report, State
-from oborona.cli.terminal import Terminal
+from oborona.cli.terminal import PIPED, Terminal
 from oborona.config import Address, UnixAddress
 from oborona.errors import OboronaError, StoreError
 from oborona.milter.sockets import closed_folder
@@ -29,7 +28,7 @@ from oborona.milter.worker import JOURNAL
 from oborona.recheck.reading import Reader
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
-WAIT_S: Final = 3.0  # for an answer of the daemon, Postfix's tools or DNS
+WAIT_S: Final = 3.0  # for an answer of the daemon or Postfix's tools
 OPTNEG: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # what a mail server says first
 
 
@@ -41,13 +40,14 @@ def doctor(asked: Asked) -> None:
     Exit status 1 when something is wrong.
     """
     reports = [
-        report for check in (_policy, _state, counters, _door, _resolver, _postfix) for report in check(asked)
+        report for check in (_policy, _state, counters, _door, dns, _postfix) for report in check(asked)
     ]
     table = Table("", "what", "finding", show_edge=False)
+    table.columns[2].overflow = "fold"  # the end of a path is what tells it from others
     colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
     for report in reports:
         table.add_row(f"[{colours[report.state]}]{report.state}[/]", report.what, report.words)
-    Terminal(soft_wrap=True).print(table)
+    Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)
     if any(report.state is State.WRONG for report in reports):
         click.get_current_context().exit(1)
 
@@ -147,21 +147,6 @@ def _bindable(address: Address) -> Report:
     except OSError as error:
         return Report("socket", State.WRONG, f"{address}: {error.strerror}")
     return Report("socket", State.FINE, f"{address} can be had")
-
-
-def _resolver(_: Asked) -> Iterator[Report]:
-    started = time.monotonic()
-    try:
-        resolver = dns.resolver.Resolver()
-        resolver.lifetime = WAIT_S
-        resolver.resolve(".", "NS")
-    except (dns.exception.DNSException, OSError) as error:
-        yield Report("resolver", State.LOOK, f"no answer: {str(error)[:200]}; nothing needs DNS yet")
-    else:
-        took = (time.monotonic() - started) * 1000
-        yield Report(
-            "resolver", State.FINE, f"{' '.join(map(str, resolver.nameservers))} answers in {took:.0f} ms"
-        )
 
 
 def _postfix(asked: Asked) -> Iterator[Report]:

@@ -8,8 +8,9 @@ from typing import Final
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
+from oborona.milter.metrics import METRICS
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL
+from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.expression import FUNCTIONS
 from oborona.policy.facts import NAMES, STAGES, TABLE
 from oborona.types import Metric, Stage, Window
@@ -56,6 +57,31 @@ def facts() -> str:
         "",
         *(f"- `{name}`: {meaning}" for name, meaning in OF_PARSING.items()),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
+        f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def monitoring() -> str:
+    """Return docs/monitoring.md."""
+    lines = [
+        "# Monitoring",
+        "",
+        "Written from the code by `make docs`. `oborona metrics` prints these in Prometheus' text format; every worker writes what it knows",
+        "every five seconds into `status/` of the state folder. With node_exporter's textfile collector:",
+        "",
+        "    * * * * * oborona oborona metrics > /var/lib/node_exporter/oborona.prom.new && mv /var/lib/node_exporter/oborona.prom.new /var/lib/node_exporter/oborona.prom",
+        "",
+        "| metric | kind | labels | |",
+        "|---|---|---|---|",
+        *(
+            f"| `{one.name}{'_total' if one.counts else ''}` | {'counter' if one.counts else 'gauge'} |"
+            f" {_words(('worker', *one.labels))} | {one.help} |"
+            for one in METRICS
+        ),
+        "",
+        "Ready alert rules: `etc/prometheus/oborona.rules`.",
         "",
     ]
     return "\n".join(lines)
@@ -69,6 +95,7 @@ def files() -> dict[Path, str]:
     """Return every generated file with its text."""
     return {
         ROOT / "docs/facts.md": facts(),
+        ROOT / "docs/monitoring.md": monitoring(),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }
 

@@ -15,6 +15,11 @@ from oborona.types import Client, Envelope
 _UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # no mail server lets these into an address
 
 
+asks_dns = click.option(
+    "--dns", is_flag=True, help="Ask the DNS as the daemon does; else what it would say is left out."
+)
+
+
 def pass_envelope(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --ip, --name, --helo, --from, --rcpt and --login, and hand them to it as `envelope`."""
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 import click
 import msgspec
@@ -17,10 +16,10 @@ from rich.table import Table
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.check import show
-from oborona.cli.envelope import pass_envelope
+from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.shingle import name_of
-from oborona.cli.terminal import Terminal
+from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import StorePartial
 from oborona.milter.worker import JOURNAL
 from oborona.policy.facts import TABLE
@@ -31,14 +30,13 @@ from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.reading import Reader
 from oborona.types import Envelope, Finding, Metric, RuleHit, Shingle, Window
 
-PIPED: Final = 160  # columns where there is no terminal to ask
-
 
 @click.command()
 @click.argument("what", metavar="ID|FILE")
+@asks_dns
 @pass_envelope
 @pass_asked
-def explain(asked: Asked, what: str, envelope: Envelope) -> None:
+def explain(asked: Asked, what: str, dns: bool, envelope: Envelope) -> None:
     """Explain a verdict: rules, findings, facts, and what the counters say of each piece now.
 
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; then the evidence is that of the moment of the verdict.
@@ -47,7 +45,7 @@ def explain(asked: Asked, what: str, envelope: Envelope) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     ident = from_text(what.partition(".")[0])
     if ident is None and (what == "-" or os.path.lexists(what)):
-        asyncio.run(_file(asked, Path(what), envelope, console))
+        asyncio.run(_file(asked, Path(what), envelope, console, dns=dns))
         return
     if envelope != Envelope():
         raise click.UsageError(f"no file {what}; an entry of the journal has its own envelope")
@@ -66,15 +64,16 @@ async def _entry(asked: Asked, ident: int | None, queue_id: str) -> Entry | None
         return entry
 
 
-async def _file(asked: Asked, path: Path, envelope: Envelope, console: Terminal) -> None:
+async def _file(asked: Asked, path: Path, envelope: Envelope, console: Terminal, *, dns: bool) -> None:
     policy = asked.policy()
-    with asked.site() as site:
-        for source in messages(path):
-            now = time.time()
-            result = await scan(source.raw, envelope, site, policy, now=now)
-            show(console, source.name, result)
-            _facts(console, msgspec.structs.asdict(result.facts))
-            await _counts(console, site, result.pieces.shingles, now)
+    async with asked.inquiries(dns=dns) as inquire:
+        with asked.site() as site:
+            for source in messages(path):
+                now = time.time()
+                result = await scan(source.raw, envelope, site, policy, inquire(), now=now)
+                show(console, source.name, result)
+                _facts(console, msgspec.structs.asdict(result.facts))
+                await _counts(console, site, result.pieces.shingles, now)
 
 
 async def _journaled(asked: Asked, entry: Entry, console: Terminal) -> None:

@@ -17,6 +17,8 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.config import SECTIONS
+from oborona.policy.evidence import Silence
+from oborona.policy.merge import SINGLE
 from oborona.policy.scan import scan
 from oborona.types import Action, Envelope
 
@@ -38,14 +40,20 @@ def check(asked: Asked, ham: Path | None) -> None:
     """
     loaded, current = asked.loaded, asked.policy()
     echo(f"{loaded.file or 'default settings'}: right")
-    echo(f"{asked.policy_folder}: right, {len(current.rules)} rules, version {current.version}")
+    lists = f"{len(current.dns_lists)} DNS lists ({sum(one.enabled for one in current.dns_lists)} on)"
+    local = f"{len(current.local_lists.lists)} local lists ({len(current.local_lists)} entries)"
+    echo(
+        f"{asked.policy_folder}: right, {len(current.rules)} rules, {lists}, {local}, version {current.version}"
+    )
     if ham is None:
         return
     fired: Counter[str] = Counter()
     total = lost = 0
     with asked.site() as site, asyncio.Runner() as runner:
         for source in messages(ham):
-            verdict = runner.run(scan(source.raw, Envelope(), site, current, now=time.time())).verdict
+            verdict = runner.run(
+                scan(source.raw, Envelope(), site, current, Silence(), now=time.time())
+            ).verdict
             fired.update(hit.name for hit in verdict.rules)
             total += 1
             if verdict.action is not Action.ACCEPT:
@@ -60,11 +68,13 @@ def check(asked: Asked, ham: Path | None) -> None:
 
 
 @policy.command()
-@click.option("--origin", is_flag=True, help="Where each setting and each field of a rule comes from.")
+@click.option(
+    "--origin", is_flag=True, help="Where each setting and each field of a rule or list comes from."
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def show(asked: Asked, origin: bool, as_json: bool) -> None:
-    """Show every setting and rule in force."""
+    """Show every setting, rule and list in force."""
     loaded, current = asked.loaded, asked.policy()
     rows = [
         (
@@ -76,14 +86,20 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
         for key in schema.__struct_fields__
     ]
     rows += [
-        (f"verdict.{key}", getattr(current.verdict, key), current.origins.get(f"verdict.{key}", "default"))
-        for key in current.verdict.__struct_fields__
+        (
+            f"{name}.{key}",
+            getattr(getattr(current, name), key),
+            current.origins.get(f"{name}.{key}", "default"),
+        )
+        for name, schema in SINGLE.items()
+        for key in schema.__struct_fields__
     ]
     for rule in current.rules:
         for key in ("when", "score", "say", "mode", "stage", "enabled", "why"):
             place = current.origins.get(f"rule.{rule.name}.{key}")
             if place is not None or key == "score":
                 rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
+    rows += [(name, value, current.origins[name]) for name, value in current.lists.items()]
     if as_json:
         echo(msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows}))
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from oborona.cli.asked import Asked, pass_asked
-from oborona.config import UnixAddress
+from oborona.config import Listening, UnixAddress
 from oborona.milter.service import Role, run
 from oborona.milter.sockets import closed_folder
 
@@ -45,23 +45,34 @@ def keeper(asked: Asked) -> None:
 
 
 def _run(asked: Asked, roles: Collection[Role]) -> None:
-    milter = asked.loaded.settings.milter
+    settings = asked.loaded.settings
 
     def ready() -> None:
         if Role.WORKER not in roles:
             return
-        address = milter.address.postfix
+        address = settings.milter.address.postfix
+        lines = [f"smtpd_milters = {{ {address}, default_action=accept }}"]
+        if settings.policy_service.listen:
+            other = settings.policy_service.address.postfix
+            lines.append(f"check_policy_service {{ {other}, timeout=25s, default_action=DUNNO }}")
+            address = f"{address} and {other}"
         click.echo(
             f"oborona: ready on {address}\n"
-            "oborona: the line for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n"
-            f"    smtpd_milters = {{ {address}, default_action=accept }}"
+            "oborona: for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n    "
+            + "\n    ".join(lines)
         )
-        closed = closed_folder(Path(milter.address.path)) if isinstance(milter.address, UnixAddress) else None
-        if closed is not None:
-            click.echo(
-                f"oborona: warning: {closed} is closed to others: a mail server that can't get through it lets all mail pass unscanned; "
-                f"chmod o+x {closed}, or set milter.listen elsewhere",
-                err=True,
-            )
+        _warn_of_closed_folder("milter", settings.milter)
+        if settings.policy_service.listen:
+            _warn_of_closed_folder("policy_service", settings.policy_service)
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))
+
+
+def _warn_of_closed_folder(section: str, door: Listening) -> None:
+    closed = closed_folder(Path(door.address.path)) if isinstance(door.address, UnixAddress) else None
+    if closed is not None:
+        click.echo(
+            f"oborona: warning: {closed} is closed to others: a mail server that can't get through it lets all mail pass unscanned; "
+            f"chmod o+x {closed}, or set {section}.listen elsewhere",
+            err=True,
+        )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
 from oborona.cli.output import written
+
+PIPED: Final = 160  # columns where there is no terminal to ask
 
 
 class Terminal(Console):

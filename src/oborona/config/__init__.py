@@ -1,12 +1,14 @@
 """Settings: what an admin writes into etc/oborona.toml, and what the command line puts over it.
 
-`load_settings` gives the settings in force with the origin of each; `parse_address` reads addresses to listen on.
+`load_settings` gives the settings in force with the origin of each; `parse_address` reads addresses to listen on, `parse_servers` DNS servers.
 The schema is in `settings`; etc/oborona.toml and docs/settings.md are written from it by `document`.
 """
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
+from oborona.config.doors import Listening, Milter, PolicyService
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
-from oborona.config.settings import SECTIONS, Cluster, Counters, Journal, Log, Milter, Paths, Settings, Site
+from oborona.config.servers import Server, parse_servers
+from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 
 __all__ = [
     "COMMAND_LINE",
@@ -15,15 +17,20 @@ __all__ = [
     "Address",
     "Cluster",
     "Counters",
+    "Dns",
     "InetAddress",
     "Journal",
+    "Listening",
     "Loaded",
     "Log",
     "Milter",
     "Paths",
+    "PolicyService",
+    "Server",
     "Settings",
     "Site",
     "UnixAddress",
     "load_settings",
     "parse_address",
+    "parse_servers",
 ]

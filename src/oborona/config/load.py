@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.settings import SECTIONS, Cluster, Counters, Journal, Log, Milter, Paths, Settings, Site
+from oborona.config.doors import Milter, PolicyService
+from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 from oborona.errors import ConfigError
 from oborona.toml import Document, convert, did_you_mean, hints, read, show, table
 
@@ -57,6 +58,8 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         site=Site(**values["site"]),
         paths=Paths(**values["paths"]),
         milter=Milter(**values["milter"]),
+        policy_service=PolicyService(**values["policy_service"]),
+        dns=Dns(**values["dns"]),
         counters=Counters(**values["counters"]),
         cluster=Cluster(**values["cluster"]),
         journal=Journal(**values["journal"]),

@@ -6,15 +6,16 @@ etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rul
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from oborona.config.address import EXAMPLES, Address, parse_address
+from oborona.config.address import parse_address
+from oborona.config.doors import Milter, PolicyService
+from oborona.config.servers import EXAMPLES, parse_servers
 from oborona.errors import ConfigError
-
-MIB: Final = 1024 * 1024
 
 
 def _nodes(value: str) -> None:
@@ -25,9 +26,19 @@ def _nodes(value: str) -> None:
             raise ValueError(f"{one!r} is no node; write HOST:PORT") from None
 
 
-def _listens(value: str) -> None:
+def _networks(value: str) -> None:
+    for one in value.split():
+        try:
+            ip_network(one)
+        except ValueError:
+            raise ValueError(
+                f"{one!r} is no network; write ADDRESS/LENGTH without bits behind the length"
+            ) from None
+
+
+def _servers(value: str) -> None:
     try:
-        parse_address(value)
+        parse_servers(value)
     except ConfigError as fault:
         raise ValueError(fault.problem) from None
 
@@ -54,6 +65,25 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
 
+    networks: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Networks of our own machines and people, with spaces between: no DNS list, SPF, DMARC or"
+            " reputation stands in their way. Loopback and private addresses always are.",
+            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": _networks},
+        ),
+    ] = ""
+    submission_ports: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[0-9 ]*\Z",
+            max_length=200,
+            description="Ports where our own people hand in mail, with spaces between; their clients are judged as our own.",
+            extra={"allowed": 'port numbers with spaces between, or ""'},
+        ),
+    ] = "465 587"
+
 
 class Paths(msgspec.Struct, frozen=True, kw_only=True):
     """Where things lie. Relative paths count from the folder of the settings file."""
@@ -78,97 +108,46 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     ] = "policy.d"
 
 
-class Milter(msgspec.Struct, frozen=True, kw_only=True):
-    """The door for Postfix and Sendmail, and the processes behind it."""
+class Dns(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asked about names: recursive resolvers, best one on this machine (docs/dns.md)."""
 
-    listen: Annotated[
+    servers: Annotated[
         str,
         Meta(
-            max_length=300,
-            description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS.",
-            extra={"allowed": EXAMPLES, "check": _listens},
-        ),
-    ] = "unix:/run/oborona/milter.sock"
-    socket_owner: Annotated[
-        str,
-        Meta(
-            pattern=r"\A[A-Za-z0-9_.@$-]*\Z",
-            max_length=64,
-            description="User who owns the socket file. Empty: who starts us.",
-            extra={"allowed": 'a user name, or ""'},
+            max_length=1000,
+            description="Their addresses with spaces between, in the order in which they are asked. Empty: those that"
+            " /etc/resolv.conf names when we start.",
+            extra={"allowed": f'{EXAMPLES}, several with spaces between, or ""', "check": _servers},
         ),
     ] = ""
-    socket_group: Annotated[
-        str,
+    timeout_s: Annotated[
+        float,
         Meta(
-            pattern=r"\A[A-Za-z0-9_.@$-]*\Z",
-            max_length=64,
-            description="Group of the socket file; the mail server must be in it. Empty: that of who starts us.",
-            extra={"allowed": 'a group name, or ""'},
+            ge=0.05,
+            le=30,
+            description="A question ends within this, all servers and tries together; then nothing is known.",
         ),
-    ] = ""
-    socket_mode: Annotated[
-        str,
-        Meta(
-            pattern=r"\A0?[0-7]{3}\Z",
-            description="Permissions of the socket file, octal.",
-            extra={"allowed": 'three octal digits in quotes, such as "0660"'},
-        ),
-    ] = "0660"
-    transport: Annotated[
-        Literal["native", "libmilter"],
-        Meta(description="What speaks the protocol: our own codec on the event loop, or Sendmail's library."),
-    ] = "native"
-    workers: Annotated[
-        int, Meta(ge=0, le=256, description="Worker processes. 0: one per processor core.")
-    ] = 0
-    max_message_bytes: Annotated[
+    ] = 2.0
+    message_questions: Annotated[
         int,
         Meta(
-            ge=65_536, le=1024 * MIB, description="Of a message larger than this, the head alone is scanned."
+            ge=0,
+            le=10_000,
+            description="Questions that one message may cost; those whose answer is at hand are free.",
         ),
-    ] = 10 * MIB
-    deadline_s: Annotated[
-        float,
+    ] = 200
+    message_s: Annotated[
+        float, Meta(ge=0, le=60, description="Time that one message may wait for the DNS altogether.")
+    ] = 4.0
+    cache_entries: Annotated[
+        int,
         Meta(
-            ge=0.1,
-            le=290,
-            description="What a scan waits for (stores) must answer within this; its own work is bounded by limits. Postfix waits 300 s.",
+            ge=0,
+            le=1_000_000,
+            description="Answers that each worker keeps, for at most five minutes; one of more than a kilobyte counts"
+            " as several.",
         ),
-    ] = 10.0
-    command_deadline_s: Annotated[
-        float,
-        Meta(ge=0.1, le=29, description="The same for any earlier command; Postfix itself waits 30 s."),
-    ] = 5.0
-    on_failure: Annotated[
-        Literal["accept", "tempfail"],
-        Meta(
-            description="The answer when a scan misses its deadline or fails: let it in, or ask to try again."
-        ),
-    ] = "accept"
-    drain_s: Annotated[
-        float,
-        Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),
-    ] = 10.0
-    idle_s: Annotated[
-        float,
-        Meta(
-            ge=10, le=86_400, description="Close a connection on which the mail server is silent this long."
-        ),
-    ] = 1800.0
-    max_sessions: Annotated[
-        int, Meta(ge=1, le=100_000, description="Connections that one worker serves at a time; others wait.")
-    ] = 1000
-
-    @property
-    def address(self) -> Address:
-        """`listen`, parsed."""
-        return parse_address(self.listen)
-
-    @property
-    def mode(self) -> int:
-        """`socket_mode` as a number."""
-        return int(self.socket_mode, 8)
+    ] = 10_000
 
 
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,6 +260,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     site: Site = Site()
     paths: Paths = Paths()
     milter: Milter = Milter()
+    policy_service: PolicyService = PolicyService()
+    dns: Dns = Dns()
     counters: Counters = Counters()
     cluster: Cluster = Cluster()
     journal: Journal = Journal()
@@ -291,6 +272,8 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "site": Site,
     "paths": Paths,
     "milter": Milter,
+    "policy_service": PolicyService,
+    "dns": Dns,
     "counters": Counters,
     "cluster": Cluster,
     "journal": Journal,

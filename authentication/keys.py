@@ -1,0 +1,160 @@
+"""Public keys of DKIM and ARC: asked for, read once, and used. RFC 6376 sections 3.6.1 and 6.1.2, RFC 8301, RFC 8463.
+
+The arithmetic is that of `cryptography`: an RSA-2048 signature is checked in 20 µs, dkimpy's integers take 212; its Ed25519 needs PyNaCl.
+What a record says is kept by its octets, so that a domain's key is read once however often it signs.
+
+Several records at one name are "undefined" (RFC 6376 s3.6.2.2); s6.1.2 lets a verifier try them in turn, and the first few are.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+from dkim.util import InvalidTagValueList, parse_tag_value
+
+from oborona.authentication.model import Result
+from oborona.dns import Asker, Kind, Outcome
+
+MIN_RSA_BITS: Final = 1024  # RFC 8301 s3.2: below, a signature has failed
+MAX_RSA_BITS: Final = (
+    8192  # verifiers must take 4096 (RFC 8301 s3.2); beyond this an answer would cost too much
+)
+MAX_EXPONENT_BITS: Final = (
+    64  # 65537 nearly everywhere; one as long as the modulus takes a hundred times as long
+)
+MAX_RECORD: Final = 8192  # octets; RSA-8192 takes 1,400
+MAX_RECORDS: Final = 4  # at one name
+MAX_TAGS: Final = 64  # in a record or signature; the RFCs know 7 and 14
+
+_PADDING: Final = PKCS1v15()
+_PREHASHED: Final = Prehashed(SHA256())
+_SPACE: Final = re.compile(rb"[ \t\r\n]+")
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """A key record that can be used."""
+
+    kind: str  # rsa or ed25519
+    bits: int
+    public: RSAPublicKey | Ed25519PublicKey
+    hashes: frozenset[bytes] | None  # that it may be used with; None = all
+    testing: bool  # t=y
+    same_domain: bool  # t=s: the domain of i= must be d= itself
+
+    def verifies(self, signature: bytes, digest: bytes) -> bool:
+        """Return whether a signature is this key's over a SHA-256 digest; RFC 8017 s8.2.2, RFC 8463 s3."""
+        try:
+            if isinstance(self.public, RSAPublicKey):
+                self.public.verify(signature, digest, _PADDING, _PREHASHED)
+            else:
+                self.public.verify(signature, digest)
+        except InvalidSignature:
+            return False
+        return True
+
+
+class NoKey(msgspec.Struct, frozen=True, kw_only=True):
+    """Why there is no key to use."""
+
+    result: Result  # that a signature gets by it
+    why: str
+    bits: int = 0  # of a key that is read and not used
+
+
+def key_name(selector: str, domain: str) -> str:
+    """Return the name that a key record lies at; RFC 6376 s3.6.2.1."""
+    return f"{selector}._domainkey.{domain}"
+
+
+async def ask_keys(name: str, asker: Asker) -> tuple[Key, ...] | NoKey:
+    """Return the keys at a name, at least one, or why there is none; RFC 6376 s6.1.2."""
+    answer = await asker.ask(name, Kind.TXT)
+    if answer.outcome is Outcome.TEMPERROR:
+        return NoKey(result=Result.TEMPERROR, why=f"key: {answer.why or 'no answer'}")
+    records = answer.texts[:MAX_RECORDS]
+    if not records:
+        return NoKey(result=Result.PERMERROR, why="no key for signature")
+    read = [read_key(record) if len(record) <= MAX_RECORD else _SYNTAX for record in records]
+    keys = tuple(one for one in read if isinstance(one, Key))
+    return keys or next(one for one in read if isinstance(one, NoKey))
+
+
+def tags(octets: bytes) -> dict[bytes, bytes]:
+    """Return a list of tags, white space around names and values taken away; RFC 6376 s3.2.
+
+    Raises: InvalidTagValueList when it is none, names a tag twice, or is too long.
+    """
+    if octets.count(b";") > MAX_TAGS:
+        raise InvalidTagValueList
+    found: dict[bytes, bytes] = parse_tag_value(octets)
+    return found
+
+
+def plain_base64(octets: bytes) -> bytes:
+    """Return what base64 stands for, white space within ignored.
+
+    Raises: binascii.Error (a ValueError) when it is none.
+    """
+    return b64decode(_SPACE.sub(b"", octets), validate=True)
+
+
+@lru_cache(maxsize=2048)
+def read_key(record: bytes) -> Key | NoKey:
+    """Return the key that a record holds, or why it holds none; RFC 6376 s3.6.1, s6.1.2."""
+    try:
+        said = tags(record)
+        if said.get(b"v", b"DKIM1") != b"DKIM1":
+            return NoKey(result=Result.PERMERROR, why="key version")
+        kind = said.get(b"k", b"rsa")
+        if kind not in (b"rsa", b"ed25519"):
+            return NoKey(result=Result.PERMERROR, why="key type unknown")
+        services = _listed(said.get(b"s", b"*"))
+        if not services & {b"*", b"email"}:
+            return NoKey(result=Result.PERMERROR, why="key is not for mail")
+        material = plain_base64(said[b"p"])
+        if not material:
+            return NoKey(result=Result.PERMERROR, why="key revoked")
+        public = (
+            Ed25519PublicKey.from_public_bytes(material)
+            if kind == b"ed25519"
+            else load_der_public_key(material)  # RFC 6376 s3.6.1 and its errata: with or without algorithm
+        )
+    except (InvalidTagValueList, KeyError, ValueError, UnsupportedAlgorithm, binascii.Error):
+        return _SYNTAX
+    flags = _listed(said.get(b"t", b""))
+    bits = 256
+    if isinstance(public, RSAPublicKey):
+        bits = public.key_size
+        if not MIN_RSA_BITS <= bits <= MAX_RSA_BITS:
+            return NoKey(result=Result.POLICY, why=f"key of {bits} bits", bits=bits)
+        if public.public_numbers().e.bit_length() > MAX_EXPONENT_BITS:
+            return NoKey(result=Result.POLICY, why="key with a huge exponent", bits=bits)
+    elif not isinstance(public, Ed25519PublicKey):
+        return _SYNTAX
+    return Key(
+        kind=kind.decode(),
+        bits=bits,
+        public=public,
+        hashes=_listed(said[b"h"]) if b"h" in said else None,
+        testing=b"y" in flags,
+        same_domain=b"s" in flags,
+    )
+
+
+def _listed(value: bytes) -> frozenset[bytes]:
+    return frozenset(part.strip() for part in value.split(b":"))
+
+
+_SYNTAX: Final = NoKey(result=Result.PERMERROR, why="key syntax error")

@@ -1,0 +1,223 @@
+"""What a DKIM-Signature, ARC-Message-Signature or ARC-Seal says of itself: read strictly, before the DNS is asked.
+
+Sources: RFC 6376 sections 3.2, 3.5 and 6.1.1; RFC 8301 (rsa-sha1); RFC 8463 (ed25519-sha256); RFC 8616 (other letters in d= and s=);
+RFC 8617 sections 4.1.2 and 4.1.3 (i= is the instance, there is no v=; a seal has cv= and neither h=, c= nor bh=).
+
+What can't be read, or is of a version or algorithm that nobody here knows, is `neutral`; what says something that RFC 6376 s6.1.1 answers
+with PERMFAIL is `permerror`; rsa-sha1 is `policy`, as an algorithm that is not accepted (RFC 8301 s3.1, RFC 8601 s2.7.1).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from dkim.util import InvalidTagValueList
+
+from oborona.authentication.canonical import Canon
+from oborona.authentication.keys import plain_base64, tags
+from oborona.authentication.model import Result
+from oborona.authentication.names import fqdn
+from oborona.domains import MAX_HOST, normal
+
+MAX_OCTETS: Final = (
+    65_536  # of one field; mail servers cut header lines at 100 kB, honest signatures have under 4
+)
+MAX_IDENTITY: Final = 320  # characters of i= that are kept: local part, @, domain
+START: Final = 8  # characters of b= that tell signatures apart, RFC 6008 s4
+
+_SELECTOR: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_NUMBER: Final = re.compile(rb"[0-9]{1,76}")  # RFC 6376 s3.5: l= has 76 digits at most
+_INSTANCE: Final = re.compile(rb"[0-9]{1,2}")  # RFC 8617 s4.2.1
+MAX_INSTANCE: Final = 50  # RFC 8617 s4.2.1
+
+
+class Form(StrEnum):
+    """The three fields that carry signatures, by their names in lower case."""
+
+    DKIM = "dkim-signature"
+    MESSAGE = "arc-message-signature"
+    SEAL = "arc-seal"
+
+
+_REQUIRED: Final = {
+    Form.DKIM: (b"v", b"a", b"b", b"bh", b"d", b"h", b"s"),
+    Form.MESSAGE: (b"i", b"a", b"b", b"bh", b"d", b"h", b"s"),
+    Form.SEAL: (b"i", b"a", b"b", b"cv", b"d", b"s"),
+}
+_ALGORITHMS: Final = {b"rsa-sha256": "rsa", b"ed25519-sha256": "ed25519"}
+_CANONS: Final = {canon.value.encode(): canon for canon in Canon}
+
+
+class Claim(msgspec.Struct, kw_only=True):
+    """What one signature says; `problem` is the result it has by its own words, and then later members may be unset."""
+
+    problem: Result | None = None
+    why: str = ""
+    algorithm: str = ""  # a=, lower case
+    kind: str = ""  # of key that it needs
+    domain: str = ""  # d=, lower case, A-labels
+    selector: str = ""
+    identity: str = ""  # i= as given
+    identity_domain: str = ""  # lower case
+    signature: bytes = b""
+    start: str = ""
+    body_hash: bytes = b""
+    signed: tuple[bytes, ...] = ()  # h=, lower case
+    head: Canon = Canon.SIMPLE
+    body: Canon = Canon.SIMPLE
+    length: int | None = None
+    signed_at: int | None = None  # Unix time
+    expires: int | None = None  # Unix time
+    instance: int = 0  # of ARC
+    chain: str = ""  # cv=
+
+
+class _Unusable(Exception):  # noqa: N818 - says what became of a signature
+    def __init__(self, result: Result, why: str) -> None:
+        self.result = result
+        self.why = why
+
+
+def read_claim(field: bytes, form: Form) -> Claim:
+    """Return what a signature says of itself; never raises.
+
+    Args:
+        field: name, colon, value, CRLF.
+        form: which of the three it is.
+    """
+    claim = Claim()
+    try:
+        _read(claim, field, form)
+    except _Unusable as unusable:
+        claim.problem = unusable.result
+        claim.why = unusable.why
+    return claim
+
+
+def _read(claim: Claim, field: bytes, form: Form) -> None:
+    if len(field) > MAX_OCTETS:
+        raise _Unusable(Result.NEUTRAL, f"signature of {len(field)} octets")
+    try:
+        said = tags(field.partition(b":")[2])
+    except InvalidTagValueList:
+        raise _Unusable(Result.NEUTRAL, "signature syntax error") from None
+    if form is not Form.DKIM:
+        claim.instance = instance_number(said.get(b"i", b""))
+    _read_names(claim, said)
+    for tag in _REQUIRED[form]:
+        if tag not in said:
+            raise _Unusable(Result.NEUTRAL, f"no {tag.decode()}=")
+    _read_algorithm(claim, said, form)
+    claim.signature = _octets(said, b"b")
+    claim.signed_at = _number(said, b"t")
+    if form is Form.SEAL:
+        _read_seal(claim, said)
+    else:
+        _read_message_tags(claim, said, form)
+
+
+def _read_names(claim: Claim, said: dict[bytes, bytes]) -> None:
+    """Note who signs, first of all: reports name them even when the rest can't be read."""
+    claim.domain = fqdn(_text(said.get(b"d", b"")))
+    claim.selector = _selector(_text(said.get(b"s", b"")))
+    claim.start = _printable(b"".join(said.get(b"b", b"")[:100].split()))[:START]
+    claim.identity = _printable(said.get(b"i", b"")[:MAX_IDENTITY])
+    claim.algorithm = _printable(said.get(b"a", b"")[:40]).lower()
+    for tag, read in ((b"d", claim.domain), (b"s", claim.selector)):
+        if tag in said and not read:
+            raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no name")
+
+
+def _read_algorithm(claim: Claim, said: dict[bytes, bytes], form: Form) -> None:
+    if form is Form.DKIM and said[b"v"] != b"1":
+        raise _Unusable(Result.NEUTRAL, "incompatible version")
+    if said[b"a"] == b"rsa-sha1":
+        raise _Unusable(Result.POLICY, "rsa-sha1")
+    claim.kind = _ALGORITHMS.get(said[b"a"], "")
+    if not claim.kind:
+        raise _Unusable(Result.NEUTRAL, "unknown algorithm")
+
+
+def _read_seal(claim: Claim, said: dict[bytes, bytes]) -> None:
+    if b"h" in said:  # RFC 8617 s4.1.3: must fail
+        raise _Unusable(Result.PERMERROR, "h= in a seal")
+    claim.chain = _printable(said[b"cv"])
+    if claim.chain not in ("none", "pass", "fail"):
+        raise _Unusable(Result.NEUTRAL, "unknown cv=")
+
+
+def _read_message_tags(claim: Claim, said: dict[bytes, bytes], form: Form) -> None:
+    claim.body_hash = _octets(said, b"bh")
+    claim.head, claim.body = _canons(said.get(b"c", b"simple"))
+    claim.length = _number(said, b"l")
+    claim.expires = _number(said, b"x")
+    claim.signed = tuple(name for part in said[b"h"].split(b":") if (name := part.strip().lower()))
+    if b"q" in said and b"dns/txt" not in [method.strip() for method in said[b"q"].split(b":")]:
+        raise _Unusable(Result.NEUTRAL, "unknown query method")
+    if b"from" not in claim.signed:
+        raise _Unusable(Result.PERMERROR, "From is not signed")
+    if form is Form.MESSAGE:
+        if b"arc-seal" in claim.signed:  # RFC 8617 s4.1.2
+            raise _Unusable(Result.PERMERROR, "a seal is signed")
+        return
+    if b"i" in said:
+        claim.identity_domain = fqdn(_text(said[b"i"].rpartition(b"@")[2]))
+        within = claim.identity_domain == claim.domain or claim.identity_domain.endswith(f".{claim.domain}")
+        if b"@" not in said[b"i"] or not within:
+            raise _Unusable(Result.PERMERROR, "i= is not within d=")
+
+
+def instance_number(value: bytes) -> int:
+    """Return the number of an ARC set, 0 when it is none; RFC 8617 s4.2.1."""
+    number = int(value) if _INSTANCE.fullmatch(value) else 0
+    return number if number <= MAX_INSTANCE else 0
+
+
+def _octets(said: dict[bytes, bytes], tag: bytes) -> bytes:
+    try:
+        octets = plain_base64(said[tag])
+    except ValueError:
+        octets = b""
+    if not octets:
+        raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no base64")
+    return octets
+
+
+def _number(said: dict[bytes, bytes], tag: bytes) -> int | None:
+    if tag not in said:
+        return None
+    if not _NUMBER.fullmatch(said[tag]):
+        raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no number")
+    return int(said[tag])
+
+
+def _canons(value: bytes) -> tuple[Canon, Canon]:
+    head, slash, body = value.partition(b"/")
+    try:
+        return _CANONS[head], _CANONS[body if slash else b"simple"]
+    except KeyError:
+        raise _Unusable(Result.NEUTRAL, "unknown canonical form") from None
+
+
+def _text(name: bytes) -> str:
+    """Return a name's text, empty when it can be none."""
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _selector(text: str) -> str:
+    """Return a selector in lower case and A-labels (RFC 8616 s5), empty when it is none."""
+    if not text.isascii():
+        text = normal(text)
+    text = text.lower()
+    return text if len(text) <= MAX_HOST and _SELECTOR.fullmatch(text) else ""
+
+
+def _printable(octets: bytes) -> str:
+    text = octets.decode(errors="replace")
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,162 @@
+"""SPF: may this address send mail for this domain? RFC 7208, evaluated by pyspf.
+
+pyspf runs in the bridge (`oborona.authentication.bridge`) and asks the DNS through the asker alone; its own resolver is never
+reached. What it gets wrong is put right around it: records are held to the grammar before it sees them
+(`oborona.authentication.spf_record`), DNS errors under `ptr` mean no match (section 5.5), a name over 253 octets loses labels
+until it fits (7.3), and the owner's explanation is fetched only when it is wanted, that is after a fail.
+
+Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 void answers); time is the asker's to
+bound. A local part that is not ASCII matches no macro (RFC 8616 section 4).
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Final, NamedTuple
+
+import spf
+
+from oborona.authentication.bridge import Ask, run
+from oborona.authentication.model import Result, Spf
+from oborona.authentication.names import fqdn, printable
+from oborona.authentication.spf_record import Unusable, checked, is_explanation
+from oborona.dns import Asker, Kind, Outcome
+from oborona.domains import MAX_HOST
+
+MAX_IDENTITY: Final = 1000  # characters of a sender or HELO; SMTP allows 320 (RFC 5321 s4.5.3.1)
+MAX_ADDRESSES: Final = 100  # of one name that are looked at
+MAX_EXPLANATION: Final = 400  # octets, before macros
+POSTMASTER: Final = "postmaster"
+
+
+async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: str) -> Spf:
+    """Check the MAIL FROM identity; for a bounce that is postmaster at the HELO name (RFC 7208 s2.4).
+
+    Args:
+        ip: the client's address; IPv4 in IPv6 is IPv4. Anything else: result none.
+        helo: as the client gave it.
+        sender: address without angle brackets, empty for a bounce.
+        asker: for the DNS.
+        receiver: our host name, for the explanations of domains.
+
+    Returns: result none unless the identity's domain is one and has a record. Never raises, whatever the arguments and
+        the DNS hold.
+    """
+    local, _at, domain = sender.rpartition("@") if sender else (POSTMASTER, "", helo)
+    return await _check(ip, helo, local or POSTMASTER, domain, asker, receiver, "mfrom")
+
+
+async def check_helo(*, ip: str, helo: str, asker: Asker, receiver: str) -> Spf:
+    """Check the HELO identity (RFC 7208 s2.3); arguments and result as for `check_spf`."""
+    return await _check(ip, helo, POSTMASTER, helo, asker, receiver, "helo")
+
+
+async def _check(ip: str, helo: str, local: str, domain: str, asker: Asker, receiver: str, scope: str) -> Spf:
+    name = fqdn(domain)
+    if not name or len(local) > MAX_IDENTITY or len(helo) > MAX_IDENTITY:
+        return Spf(scope=scope, why="no domain name to check")
+    try:
+        address = str(ip_address(ip.partition("%")[0]))
+    except ValueError:
+        return Spf(scope=scope, domain=name, why="no client address")
+    result, why = await run(lambda ask: _evaluate(ask, address, helo, local, name, receiver), asker)
+    return Spf(result=result, domain=name, scope=scope, why=printable(why))
+
+
+def _evaluate(ask: Ask, ip: str, helo: str, local: str, domain: str, receiver: str) -> tuple[Result, str]:
+    query = _Query(ask, ip=ip, helo=helo, local=local, domain=domain, receiver=receiver)
+    try:
+        word, _code, text = query.check()
+        result = Result(word)
+        if result is Result.FAIL and isinstance(text, _Explanation):
+            why = query.explain(text) or query.matched
+        elif result in (Result.TEMPERROR, Result.PERMERROR):
+            why = str(text).removeprefix("SPF Temporary Error: ").removeprefix("SPF Permanent Error: ")
+        else:
+            why = "no record" if result is Result.NONE else query.matched
+    except Exception as error:  # noqa: BLE001 - a record that breaks pyspf is its owner's mistake, not the client's
+        return Result.PERMERROR, f"cannot be evaluated: {type(error).__name__}: {error}"
+    return result, why
+
+
+class _Explanation(NamedTuple):
+    """An explanation still to be fetched."""
+
+    name: str
+    given_by: str  # the domain
+
+
+class _Query(spf.query):
+    """One check; asks through the bridge."""
+
+    def __init__(self, ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str) -> None:
+        super().__init__(i=ip, s=f"{local}@{domain}", h=helo, receiver=receiver)
+        self.l, self.o, self.d = (
+            local,
+            domain,
+            domain,
+        )  # pyspf splits at the first @, which may stand in quotes
+        self._ask = ask
+        self._void = 0
+
+    @property
+    def matched(self) -> str:
+        """The mechanism that decided, as the domain's record has it."""
+        return self.mechanism or "no mechanism matched"
+
+    def explain(self, explanation: _Explanation) -> str:
+        """Return the text of the domain's owner, empty where there is none (RFC 7208 s6.2)."""
+        self.d = explanation.given_by
+        try:
+            texts = self.dns_txt(explanation.name, ignore_void=True)
+            text = texts[0][:MAX_EXPLANATION].decode("ascii", "replace") if len(texts) == 1 else ""
+            return self.expand(text, stripdot=False) if is_explanation(text) else ""
+        except (spf.TempError, spf.PermError):
+            return ""
+
+    def get_explanation(self, spec: str) -> _Explanation:
+        return _Explanation(spec, self.d)
+
+    def dns_spf(self, domain: str) -> str | None:
+        record = super().dns_spf(domain)
+        try:
+            return None if record is None else checked(record)
+        except Unusable as error:
+            raise spf.PermError(str(error), domain) from error
+
+    def validated_ptrs(self) -> list[str]:
+        try:
+            names = self.dns_ptr(self.i)[: spf.MAX_PTR]
+        except spf.TempError:
+            return []
+        return [name for name in names if self._leads_back(name)]
+
+    def _leads_back(self, name: str) -> bool:
+        try:
+            addresses = self.dns(
+                name, self.A, ignore_void=True
+            )  # the client's owner must not spend the void answers
+        except spf.TempError:
+            return False
+        return self.cidrmatch([one for one in addresses if isinstance(one, str)], self.cidrmax)
+
+    def dns(
+        self, name: str, qtype: str, cnames: object = None, ignore_void: bool = False
+    ) -> list[tuple[bytes]] | list[tuple[int, str]] | list[str]:
+        name = name.removesuffix(".")
+        while len(name) > MAX_HOST and "." in name:
+            name = name.partition(".")[2]
+        if not name.isascii() or not all(0 < len(label) < 64 for label in name.split(".")):
+            return []  # cannot exist: no match, and no question that came back void
+        answer = self._ask(name, Kind[qtype])
+        if answer.outcome is Outcome.TEMPERROR:
+            raise spf.TempError(f"DNS {answer.why}", f"{qtype} {name}")
+        if answer.outcome is not Outcome.FOUND and not ignore_void:
+            self._void += 1
+            if self._void > spf.MAX_VOID_LOOKUPS:
+                raise spf.PermError(f"more than {spf.MAX_VOID_LOOKUPS} void DNS answers")
+        if qtype == "TXT":
+            return [(text,) for text in answer.texts]
+        if qtype == "MX":
+            return list(answer.exchanges)
+        return list(answer.names[:MAX_ADDRESSES])

@@ -1,0 +1,247 @@
+"""What is asked about one connection and its messages: each thing once, as early as its subject is known, and all at once.
+
+    connect           DNS lists of the client, iprev            ─┐
+    MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in; whoever needs an answer waits for it
+    end of message    keys, DMARC, ARC, DNS lists of links      ─┘
+
+Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
+they are put ahead (`begin`).  Our own people are asked nothing about but the signatures under a message that nobody logged in for.  A fault of ours in a
+method is logged, and that method knows nothing; the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from oborona.authentication.iprev import check_iprev
+from oborona.authentication.letter import read_letter
+from oborona.authentication.model import Identity, IpRev, Result, Spf
+from oborona.authentication.spf import check_helo, check_spf
+from oborona.authentication.verify import questions, unanswered, verify
+from oborona.dns import Asker
+from oborona.message.model import Message
+from oborona.milter.lists import Lists, Looked
+from oborona.policy.evidence import Evidence
+from oborona.policy.facts import is_own
+from oborona.policy.load import Policy
+from oborona.reputation.dnslists import Asked
+from oborona.types import Envelope, Stage
+
+T = TypeVar("T")
+
+log = logging.getLogger("oborona.inquiry")
+
+_UNKNOWN_SPF: Final = Spf(result=Result.TEMPERROR, why="internal error")
+_UNKNOWN_IPREV: Final = IpRev(result=Result.TEMPERROR)
+
+
+class Means(NamedTuple):
+    """What the inquiries of a worker work with."""
+
+    asker: Callable[[], Asker]  # a new one, with a budget of its own, for each connection and message
+    lists: Lists
+    receiver: str  # our name, for the explanations of SPF
+    sample: Callable[[], float]  # a number from 0 up to 100, for DMARC's pct
+    clock: Callable[[], float]  # Unix seconds
+
+
+class _Tasks:
+    """What was begun at one stage."""
+
+    def __init__(self) -> None:
+        self.verified = ""  # name of the client that the mail server has verified
+        self.lists: asyncio.Task[Looked] | None = None
+        self.iprev: asyncio.Task[IpRev] | None = None
+        self.spf: asyncio.Task[Spf] | None = None
+        self.spf_helo: asyncio.Task[Spf] | None = None
+
+    def cancel(self) -> None:
+        for task in (self.lists, self.iprev, self.spf, self.spf_helo):
+            if task is not None:
+                task.cancel()
+
+
+class Inquirer:
+    """An `Inquiry` for one connection after the other of one session.
+
+    Args:
+        means: of the worker.
+    """
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._begun: dict[Stage, _Tasks] = {}
+        self._asker: Asker | None = None
+
+    def begin(self, stage: Stage, envelope: Envelope, policy: Policy) -> None:
+        """Put the questions of a stage and those before it, unless they have been put; returns at once."""
+        for each in (Stage.CONNECT, Stage.SENDER):
+            if each.order <= stage.order and each not in self._begun:
+                self._begun[each] = self._put(each, envelope, policy)
+
+    async def until(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
+    ) -> Evidence:
+        """Return what DNS lists say of what is known at a stage; SPF and iprev if they are wanted."""
+        self.begin(stage, envelope, policy)
+        identity = Identity()
+        if iprev:
+            identity = msgspec.structs.replace(identity, iprev=await self._iprev())
+        if spf:
+            identity = await self._with_spf(identity)
+        looked = [await _looked(tasks) for tasks in list(self._begun.values())]
+        return _evidence(identity, looked)
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> Evidence:
+        """Return everything, now that the message is there."""
+        self.begin(Stage.SENDER, envelope, policy)
+        asker = self._message_asker()
+        content = _start(self._look(_written(message), envelope, policy, asker))
+        try:
+            identity = await self._with_spf(Identity(iprev=await self._iprev()))
+            if not (envelope.login or envelope.own):
+                verified = partial(self._verified, identity, message, envelope, policy, asker, truncated)
+                identity = await _guarded(verified, "authentication", identity)
+            looked = [await _looked(tasks) for tasks in list(self._begun.values())]
+            return _evidence(identity, [*looked, await content])
+        finally:
+            content.cancel()
+
+    def end_message(self) -> None:
+        """Stop asking about the message at hand."""
+        tasks = self._begun.pop(Stage.SENDER, None)
+        if tasks is not None:
+            tasks.cancel()
+        self._asker = None
+
+    def close(self) -> None:
+        """Stop asking: the connection is over."""
+        self.end_message()
+        for tasks in self._begun.values():
+            tasks.cancel()
+        self._begun.clear()
+
+    def _put(self, stage: Stage, envelope: Envelope, policy: Policy) -> _Tasks:
+        tasks = _Tasks()
+        if is_own(envelope):
+            return tasks
+        means, client = self._means, envelope.client
+        if stage is Stage.CONNECT:
+            asker = means.asker()
+            asked = Asked(client=client.ip, rdns=client.name)
+            tasks.verified = client.name
+            if not client.name:
+                tasks.iprev = _start(
+                    _guarded(partial(check_iprev, client.ip, asker), "iprev", _UNKNOWN_IPREV)
+                )
+        else:
+            asker = self._message_asker()
+            asked = Asked(helo=envelope.helo, sender=envelope.sender)
+            check_mail_from = partial(
+                check_spf,
+                ip=client.ip,
+                helo=envelope.helo,
+                sender=envelope.sender,
+                asker=asker,
+                receiver=means.receiver,
+            )
+            check_name = partial(
+                check_helo, ip=client.ip, helo=envelope.helo, asker=asker, receiver=means.receiver
+            )
+            tasks.spf = _start(_guarded(check_mail_from, "spf", _UNKNOWN_SPF))
+            tasks.spf_helo = _start(_guarded(check_name, "spf", _UNKNOWN_SPF))
+        tasks.lists = _start(self._look(asked, envelope, policy, asker))
+        return tasks
+
+    def _message_asker(self) -> Asker:
+        if self._asker is None:
+            self._asker = self._means.asker()
+        return self._asker
+
+    async def _look(self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker) -> Looked:
+        if is_own(envelope):
+            return Looked()
+        look = partial(self._means.lists.look, asked, policy.dns_lists, asker)
+        return await _guarded(look, "lists", Looked())
+
+    async def _iprev(self) -> IpRev:
+        tasks = self._begun[Stage.CONNECT]
+        if tasks.verified:
+            return IpRev(result=Result.PASS, name=tasks.verified)
+        return IpRev() if tasks.iprev is None else await asyncio.shield(tasks.iprev)
+
+    async def _with_spf(self, identity: Identity) -> Identity:
+        tasks = self._begun.get(Stage.SENDER)
+        if tasks is None or tasks.spf is None or tasks.spf_helo is None:
+            return identity
+        return msgspec.structs.replace(
+            identity, spf=await asyncio.shield(tasks.spf), spf_helo=await asyncio.shield(tasks.spf_helo)
+        )
+
+    async def _verified(
+        self,
+        identity: Identity,
+        message: Message,
+        envelope: Envelope,
+        policy: Policy,
+        asker: Asker,
+        truncated: bool,
+    ) -> Identity:
+        means, table = self._means, policy.authentication
+        letter = read_letter(message.raw, truncated=truncated)
+        domains = () if is_own(envelope) else message.from_domains
+        wanted = questions(letter, domains, limit=table.max_signatures)
+        await asyncio.gather(*(asker.ask(name, kind) for name, kind in wanted))
+        return await verify(
+            letter,
+            identity,
+            domains,
+            asker,
+            now=means.clock(),
+            limit=table.max_signatures,
+            trusted=table.trusted,
+            sample=means.sample(),
+        )
+
+
+async def _looked(tasks: _Tasks) -> Looked:
+    return Looked() if tasks.lists is None else await asyncio.shield(tasks.lists)
+
+
+def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
+    return Evidence(
+        identity=identity,
+        listings=tuple(listing for one in looked for listing in one.listings),
+        unanswered=(*unanswered(identity), *dict.fromkeys(name for one in looked for name in one.unanswered)),
+    )
+
+
+def _written(message: Message) -> Asked:
+    """What the message itself names that lists can be asked about."""
+    return Asked(
+        from_=(message.from_.address,) if message.from_ else (),
+        reply_to=tuple(box.address for box in message.reply_to),
+        links=tuple(dict.fromkeys(link.host for link in message.links)),
+        addresses=message.addresses,
+    )
+
+
+def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    return asyncio.get_running_loop().create_task(work)
+
+
+async def _guarded(work: Callable[[], Awaitable[T]], what: str, unknown: T) -> T:
+    """Return what a method found; what it does not know if it has a fault of ours."""
+    try:
+        return await work()
+    except Exception:
+        log.exception("fault in %s", what)
+        return unknown

@@ -1,0 +1,66 @@
+"""How much one connection or message may ask: so many questions, and so much time in which it waits for the DNS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from oborona.dns import Answer, Asker, Kind
+from oborona.milter.resolver.chain import failure
+
+BUDGET: Final = "budget"
+
+
+class Knowing(Asker, Protocol):
+    """Somebody who can be asked, and has some answers at hand."""
+
+    def known(self, name: str, kind: Kind) -> Answer | None:
+        """Return the answer if it costs nothing."""
+        ...
+
+
+class Budgeted:
+    """An Asker that answers TEMPERROR, why="budget", when the budget is used up.
+
+    Answers at hand cost nothing, and are given even then. Time counts once while several questions are under way, and not between them.
+
+    Args:
+        asker: the resolver.
+        questions: number.
+        seconds: of waiting.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, asker: Knowing, *, questions: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._asker = asker
+        self._questions = questions
+        self._seconds = seconds  # left at `_since`
+        self._clock = clock
+        self._since = 0.0
+        self._waiting = 0
+
+    async def ask(self, name: str, kind: Kind) -> Answer:
+        """Return the answer to one question, within what is left of the budget; never raises."""
+        answer = self._asker.known(name, kind)
+        if answer is not None:
+            return answer
+        self._pass_time()
+        if self._questions <= 0 or self._seconds <= 0:
+            return failure(BUDGET)
+        self._questions -= 1
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._asker.ask(name, kind)
+        except TimeoutError:
+            return failure(BUDGET)
+        finally:
+            self._pass_time()
+            self._waiting -= 1
+
+    def _pass_time(self) -> None:
+        now = self._clock()
+        if self._waiting:
+            self._seconds -= now - self._since
+        self._since = now

@@ -1,0 +1,65 @@
+"""What was learned of a client and a sender by asking: authentication and DNS lists."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from oborona.authentication.model import Identity
+from oborona.message.model import Message
+from oborona.policy.load import Policy
+from oborona.reputation.dnslists import Listing, strongest
+from oborona.types import Envelope, RuleHit, Stage
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers so far; what was not asked, or not answered, is evidence of nothing."""
+
+    identity: Identity = Identity()
+    listings: tuple[Listing, ...] = ()
+    unanswered: tuple[str, ...] = ()  # who gave no answer in time: spf, dkim, the names of lists
+
+    @property
+    def hits(self) -> list[RuleHit]:
+        """What the lists add to the score: each list once, by its weightiest answer."""
+        return [one.hit for one in strongest(self.listings)]
+
+
+class Inquiry(Protocol):
+    """Asks about one connection and one message of it, each thing once; every wait is bounded."""
+
+    async def until(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
+    ) -> Evidence:
+        """Return what DNS lists say of what is known at a stage before the content; SPF and iprev if they are wanted."""
+        ...
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> Evidence:
+        """Return everything, now that the message is there.
+
+        Args:
+            message: parsed.
+            envelope: of the message.
+            policy: whose lists are asked, and whose limits hold.
+            truncated: it is the message's head alone.
+        """
+        ...
+
+
+class Silence:
+    """An inquiry that asks nobody, for tools that work without the network."""
+
+    async def until(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
+    ) -> Evidence:
+        """Know nothing."""
+        return Evidence()
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> Evidence:
+        """Know nothing."""
+        return Evidence()

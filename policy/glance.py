@@ -1,0 +1,102 @@
+"""The stages before the content: what is known of client, sender and recipient in, one verdict out; cheapest first.
+
+    local lists → RepIP → what DNS lists, SPF and iprev say → rules
+
+Whatever refuses ends it: a client that is on a local list is not asked about, and one that RepIP refuses waits for no DNS.  Nothing that happens
+here is counted: a refusal follows from evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.message.shingles import envelope_shingles
+from oborona.policy.decide import TEMPERROR, decide, enforced
+from oborona.policy.evidence import Inquiry
+from oborona.policy.facts import early_facts, is_own
+from oborona.policy.known import Known, asked
+from oborona.policy.load import Policy
+from oborona.policy.local import match, shadowed
+from oborona.policy.scan import Site, read_known
+from oborona.policy.stages import awaited
+from oborona.reputation.address import Flag
+from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
+
+REPIP_BAD: Final = "REPIP_BAD"
+REPIP_POOR: Final = "REPIP_POOR"
+
+
+class Glance(msgspec.Struct, frozen=True, kw_only=True):
+    """What is answered at a stage, and why."""
+
+    verdict: Verdict
+    wait_s: float = 0.0  # before the answer is given
+    faults: tuple[str, ...] = ()  # for the log
+
+
+async def glance(
+    envelope: Envelope, stage: Stage, site: Site, policy: Policy, inquiry: Inquiry, *, now: float
+) -> Glance:
+    """Judge what is known before the content, by the rules of this stage and those before it.
+
+    Args:
+        envelope: as far as it is known.
+        stage: connect, sender or recipient.
+        site: the parts that all scans share.
+        policy: one version for the whole glance.
+        inquiry: asks the DNS.
+        now: Unix seconds.
+
+    Returns:
+        The verdict: reject where a list, RepIP or a sum of scores says so; tempfail where RepIP does; else accept.
+    """
+    listed = match(policy.local_lists, envelope, stage)
+    if listed is not None:
+        return Glance(verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score))
+    pieces = envelope_shingles(envelope, site.hasher)
+    known, faults = await read_known(site.counters, asked(pieces), now)
+    wait_s = 0.0
+    if stage is Stage.CONNECT and not is_own(envelope):
+        by_history, wait_s = _remembered(known, policy)
+        if by_history is not None:
+            return Glance(verdict=by_history, faults=faults)
+    wanted = awaited(policy, stage)
+    evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
+    hits, failed = policy.compiled.run(early_facts(envelope, known, evidence), stage)
+    findings = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
+    verdict = decide(
+        [
+            *hits,
+            *evidence.hits,
+            *shadowed(policy.local_lists, envelope, stage, evidence.identity),
+        ],
+        findings,
+        spam_score=policy.verdict.spam_score,
+        reject_score=policy.verdict.reject_score,
+    )
+    return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *failed))
+
+
+def _remembered(known: Known, policy: Policy) -> tuple[Verdict | None, float]:
+    """Return what the counters' memory of the address alone decides, and how long it makes a client wait."""
+    repip, table = known.repip(), policy.repip
+    if repip.flag is Flag.BAD and table.bad == "reject":
+        return _by_history(Action.REJECT, REPIP_BAD, repip.say, policy), 0.0
+    if repip.flag in (Flag.BAD, Flag.POOR):
+        if table.poor == "tempfail":
+            return _by_history(Action.TEMPFAIL, REPIP_POOR, repip.say, policy), 0.0
+        if table.poor == "slow":
+            return None, table.slow_s
+    return None, 0.0
+
+
+def _by_history(action: Action, name: str, say: str, policy: Policy) -> Verdict:
+    line = policy.verdict.reject_score
+    hit = RuleHit(name=name, score=line if action is Action.REJECT else 0.0, say=say)
+    return Verdict(action=action, score=hit.score, line=line, decided_by=name, rules=(hit,))
+
+
+def _nothing(policy: Policy) -> Verdict:
+    return decide((), (), spam_score=policy.verdict.spam_score, reject_score=policy.verdict.reject_score)

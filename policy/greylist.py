@@ -1,0 +1,95 @@
+"""Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a real mail server comes.
+
+What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the domain that passed SPF, else the
+client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail in
+their history are never put off; a login code from a known domain with a DKIM signature comes through at once.
+
+The memory is the counters', under a prefix of its own: a message that was put off in an earlier bucket of ten minutes has waited long enough, so
+the wait is five minutes on average, and two weeks later it is forgotten.  If the counters do not answer, nothing is put off.
+
+Source: RFC 6647, section 5 (recommendations), with identities in place of the triplet's address.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.authentication.model import Result
+from oborona.errors import StoreError
+from oborona.message.hashing import Hasher
+from oborona.message.shingles import Type, client_network
+from oborona.policy.evidence import Evidence
+from oborona.policy.facts import is_own
+from oborona.policy.known import Known
+from oborona.policy.ports import CounterReader
+from oborona.policy.tables import GreylistTable
+from oborona.types import Action, Envelope, Metric, Prefix, Shingle, Verdict, Window
+
+GREYLISTED: Final = "greylisted"  # decides
+
+
+class PutOff(NamedTuple):
+    """A message that is to come again."""
+
+    verdict: Verdict
+    shingle: Shingle  # to be counted under `Prefix.GREY` once the answer is given
+
+
+class _Identity(NamedTuple):
+    name: str
+    kind: Type  # what the remembered shingle's type is
+    known_by: Type  # whose good mail makes it known
+
+
+async def greylisted(
+    verdict: Verdict,
+    envelope: Envelope,
+    evidence: Evidence,
+    known: Known,
+    *,
+    counters: CounterReader,
+    hasher: Hasher,
+    table: GreylistTable,
+    now: float,
+) -> PutOff | None:
+    """Return what to do instead if a message is to be put off, None if it is not.
+
+    Args:
+        verdict: so far.
+        envelope: of the message.
+        evidence: what was proved of its sender.
+        known: counts of its pieces.
+        counters: where what was put off is remembered.
+        hasher: of the site.
+        table: of the policy.
+        now: Unix seconds.
+    """
+    grey = table.enabled and verdict.action is Action.ACCEPT and verdict.score >= table.score
+    if not grey or is_own(envelope):
+        return None
+    identity = _identity(envelope, evidence)
+    if identity is None or known.ham(identity.known_by, Window.FORTNIGHT) >= table.known_after:
+        return None
+    shingle = hasher.shingle(identity.kind, f"{identity.name}\0{envelope.sender.lower()}")
+    try:
+        (row,) = await counters.read([shingle], now, Prefix.GREY)
+    except StoreError:  # it is in the log already: the message's own counts were asked for before
+        return None
+    if row[Window.FORTNIGHT][Metric.SEEN] > row[Window.RECENT][Metric.SEEN]:
+        return None
+    return PutOff(
+        msgspec.structs.replace(verdict, action=Action.TEMPFAIL, line=table.score, decided_by=GREYLISTED),
+        shingle,
+    )
+
+
+def _identity(envelope: Envelope, evidence: Evidence) -> _Identity | None:
+    proved = evidence.identity
+    if proved.dkim_domains:
+        return _Identity(proved.dkim_domains[0], Type.DKIM_DOMAIN, Type.DKIM_DOMAIN)
+    if proved.spf.result is Result.PASS:
+        return _Identity(proved.spf.domain, Type.MAIL_FROM_DOMAIN, Type.MAIL_FROM_DOMAIN)
+    network = client_network(envelope.client.ip)
+    return _Identity(network, Type.CLIENT_NETWORK, Type.CLIENT_IP) if network else None

@@ -1,0 +1,126 @@
+"""List files of the policy folder, read when they changed and not otherwise.
+
+A file that looks as before (times, size, number) is not opened; one whose contents are as before is not taken apart again.  So a change in a
+policy file costs nothing for a list of a million entries beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from oborona.errors import PolicyError
+from oborona.policy.lists import ListSource, in_vain
+from oborona.policy.named import refuse
+from oborona.reputation.locallists import BrokenLine, LocalList, LocalLists, Table, read
+
+MAX_BYTES: Final = 64 * 1024 * 1024  # of a list file: two million of the longest usual entries
+MAX_TOTAL: Final = 5_000_000  # entries of all lists: 40 to 105 MB in each process
+
+Look = tuple[int, int, int, int]
+"""Times of change of contents and of the file, size, number."""
+
+
+def look(path: Path) -> Look:
+    """Return what changes whenever a file does, zeros where it can't be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0, 0, 0
+    # The change time moves with a new mode or owner: a file that could not be read may be readable now.
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+class _Known(NamedTuple):
+    look: Look
+    digest: bytes
+    table: Table
+
+
+class ListFiles:
+    """Tables of list files, kept from one policy to the next."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, _Known] = {}
+
+    def read(
+        self, directory: Path, sources: Sequence[ListSource], *, force: bool = False
+    ) -> tuple[LocalLists, bytes]:
+        """Return the lists that are switched on, and a digest of their files.
+
+        Args:
+            directory: the policy folder.
+            sources: of the policy.
+            force: open the files even if they look as before.
+
+        Raises:
+            PolicyError: a file that can't be used, with its line; what was known before stays known.
+        """
+        lists: list[LocalList] = []
+        used: dict[Path, _Known] = {}
+        digest = hashlib.sha256()
+        for source in sources:
+            if not source.enabled:
+                continue
+            tables = [source.entries] if len(source.entries) else []
+            if source.file:
+                path = directory / source.file
+                if path not in used:
+                    used[path] = self._one(path, source, force)
+                    digest.update(path.name.encode() + b"\0" + used[path].digest)
+                table = used[path].table
+                vain = in_vain(table, source.of)
+                if vain is not None:
+                    raise PolicyError(f"local list {source.name}: {vain[1]}", file=str(path), line=vain[0])
+                tables.append(table)
+            lists.append(
+                LocalList(
+                    name=source.name,
+                    action=source.action,
+                    of=source.of,
+                    tables=tuple(tables),
+                    mode=source.mode,
+                    why=source.why,
+                )
+            )
+            if sum(len(known.table) for known in used.values()) > MAX_TOTAL:
+                raise refuse(f"more than {MAX_TOTAL} entries in all list files", source.places["file"])
+        self._known = used
+        return LocalLists(lists), digest.digest() if used else b""
+
+    def _one(self, path: Path, source: ListSource, force: bool) -> _Known:
+        known = self._known.get(path)
+        seen = look(path)
+        if known is not None and known.look == seen and not force:
+            return known
+        raw = _read(path, source)
+        digest = hashlib.sha256(raw).digest()
+        if known is not None and known.digest == digest:
+            return known._replace(look=seen)
+        try:
+            return _Known(seen, digest, read(raw))
+        except BrokenLine as fault:
+            raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
+
+
+def _read(path: Path, source: ListSource) -> bytes:
+    place = source.places["file"]
+    try:
+        # Looked at before it is opened: opening a pipe waits for its writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise PolicyError(
+                f"is not a plain file; local list {source.name} names it ({place})", file=str(path)
+            )
+        with path.open("rb") as handle:
+            raw = handle.read(MAX_BYTES + 1)
+    except OSError as fault:
+        why = fault.strerror or fault
+        raise PolicyError(
+            f"cannot be read: {why}; local list {source.name} names it ({place})", file=str(path)
+        ) from fault
+    if len(raw) > MAX_BYTES:
+        raise PolicyError(f"is larger than {MAX_BYTES // 1024 // 1024} MiB", file=str(path))
+    return raw

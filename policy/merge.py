@@ -1,0 +1,103 @@
+"""All policy files together: what they say, and from which line each piece of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from oborona.errors import PolicyError
+from oborona.policy.lists import DNS_LISTS, LOCAL_LISTS, ListSource, dns_list, list_source
+from oborona.policy.named import Gathered, Sort
+from oborona.policy.rules import MAX_RULES, Rule, RuleTable, VerdictLines, rule, verdict_lines
+from oborona.policy.tables import AuthenticationTable, GreylistTable, RepIpTable
+from oborona.reputation.dnslists import DnsList
+from oborona.toml import Document, Given, table
+
+RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)))
+SORTS: Final = (RULES, DNS_LISTS, LOCAL_LISTS)
+SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "verdict": VerdictLines,
+    "repip": RepIpTable,
+    "greylist": GreylistTable,
+    "authentication": AuthenticationTable,
+}
+"""Tables without a name: there is one of each."""
+
+
+class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The top level of a policy file."""
+
+    verdict: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [verdict]"})] | UnsetType = UNSET
+    repip: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [repip]"})] | UnsetType = UNSET
+    greylist: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [greylist]"})] | UnsetType = UNSET
+    authentication: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
+    ) = UNSET
+    rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
+    dns_list: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType = (
+        UNSET
+    )
+    local_list: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[local_list]]"})] | UnsetType
+    ) = UNSET
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """What all files together say."""
+
+    verdict: VerdictLines
+    repip: RepIpTable
+    greylist: GreylistTable
+    authentication: AuthenticationTable
+    rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
+    dns_lists: tuple[DnsList, ...]
+    local_lists: tuple[ListSource, ...]
+    origins: Mapping[str, str]  # as of `Policy`
+    lists: Mapping[str, Any]
+
+
+def merge(documents: Sequence[Document]) -> Merged:
+    """Return what the files say together, later ones over earlier ones.
+
+    Raises:
+        PolicyError: a key, value or combination that is not allowed, with its place.
+    """
+    single: dict[str, dict[str, Given]] = {name: {} for name in SINGLE}
+    named = Gathered(SORTS)
+    for document in documents:
+        top = table(document, (), PolicyFile, name="policy", error=PolicyError)
+        for name, schema in SINGLE.items():
+            if name in top:
+                single[name] |= table(document, (name,), schema, name=f"[{name}]", error=PolicyError)
+        named.add(document, top)
+    origins = {
+        f"{name}.{key}": str(given.place) for name, fields in single.items() for key, given in fields.items()
+    }
+    for sort, tables in named.tables.items():
+        for name, fields in tables.items():
+            origins |= {f"{sort}.{name}.{key}": str(given.place) for key, given in fields.items()}
+    lists = {
+        f"{sort.key}.{name}.{key}": given.value
+        for sort in (DNS_LISTS, LOCAL_LISTS)
+        for name, fields in named.tables[sort.key].items()
+        for key, given in fields.items()
+        if key != "name"
+    }
+    return Merged(
+        verdict=verdict_lines(single["verdict"]),
+        repip=RepIpTable(**_values(single["repip"])),
+        greylist=GreylistTable(**_values(single["greylist"])),
+        authentication=AuthenticationTable(**_values(single["authentication"])),
+        rules=tuple(map(rule, named.tables[RULES.key].values())),
+        dns_lists=tuple(map(dns_list, named.tables[DNS_LISTS.key].values())),
+        local_lists=tuple(map(list_source, named.tables[LOCAL_LISTS.key].values())),
+        origins=origins,
+        lists=lists,
+    )
+
+
+def _values(fields: Mapping[str, Given]) -> dict[str, Any]:
+    return {key: given.value for key, given in fields.items()}

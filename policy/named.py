@@ -1,0 +1,124 @@
+"""Tables that have a name, and how later files change those of earlier ones.
+
+A `[[rule]]`, `[[dns_list]]` or `[[local_list]]` whose name an earlier file has defined changes only the fields it gives: `90-local.toml` may set
+a score, or `mode = "shadow"`, or `enabled = false`, and everything else stays as it was. One name twice in one file is an error, and so is
+one name for two sorts of things, for headers and logs name them all alike. There are no includes and no other levels: file order is the whole story,
+and every field knows the line it is from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from oborona.errors import PolicyError
+from oborona.toml import Document, Given, Place, did_you_mean, table
+
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z",
+        max_length=64,
+        description="What headers, logs and other files call it.",
+        extra={"allowed": "capital letters, digits and single underscores, at most 64, such as FROM_SPAMMY"},
+    ),
+]
+
+Fields = dict[str, Given]
+
+
+def _nothing(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
+    """Most sorts need no look beyond their schema."""
+
+
+class Sort(NamedTuple):
+    """A sort of named tables."""
+
+    key: str  # in a file: [[key]]
+    word: str  # in errors
+    schema: type[msgspec.Struct]
+    most: int
+    needed: tuple[tuple[str, ...], ...]  # fields of a new one; of each tuple one is enough
+    inspect: Callable[[Document, tuple[str | int, ...], Fields], None] = _nothing  # one table of one file
+
+
+class Gathered:
+    """The named tables of the files so far, by sort and name.
+
+    Args:
+        sorts: all there are.
+    """
+
+    def __init__(self, sorts: tuple[Sort, ...]) -> None:
+        self.tables: dict[str, dict[str, Fields]] = {sort.key: {} for sort in sorts}
+        self._sorts = sorts
+        self._taken: dict[str, tuple[str, Place]] = {}  # name -> sort's word, place of its definition
+
+    def add(self, document: Document, top: Fields) -> None:
+        """Take the next file.
+
+        Args:
+            document: the file.
+            top: its tables, of the right shape.
+
+        Raises:
+            PolicyError: a key, value or combination that is not allowed, with its place.
+        """
+        for sort in self._sorts:
+            here: dict[str, Place] = {}
+            earlier = list(self.tables[sort.key])
+            for number in range(len(top[sort.key].value) if sort.key in top else 0):
+                self._add_one(document, sort, number, here, earlier)
+
+    def _add_one(
+        self, document: Document, sort: Sort, number: int, here: dict[str, Place], earlier: list[str]
+    ) -> None:
+        path = (sort.key, number)
+        start = document.key(*path)
+        fields = table(document, path, sort.schema, name=_called(document, sort, number), error=PolicyError)
+        if "name" not in fields:
+            raise refuse(f"a {sort.word} without name", start)
+        name, place = fields["name"]
+        if name in here:
+            raise refuse(
+                f"{sort.word} {name} is already defined in line {here[name].line} of this file", place
+            )
+        word, taken = self._taken.get(name, (sort.word, place))
+        if word != sort.word:
+            raise refuse(f"{name} is the name of a {word} already ({taken})", place)
+        here[name] = start
+        sort.inspect(document, path, fields)
+        there = self.tables[sort.key]
+        if name in there:
+            there[name] |= {key: given for key, given in fields.items() if key != "name"}
+            return
+        for needed in sort.needed:
+            if not any(key in fields for key in needed):
+                raise refuse(_missing(sort, name, needed, earlier), place)
+        if len(there) >= sort.most:
+            raise refuse(f"more than {sort.most} {sort.word}s", start)
+        there[name] = fields
+        self._taken[name] = (sort.word, place)
+
+
+def refuse(problem: str, place: Place) -> PolicyError:
+    """Return the error of something that stands at a place."""
+    return PolicyError(problem, file=place.file, line=place.line, column=place.column)
+
+
+def _missing(sort: Sort, name: str, needed: tuple[str, ...], earlier: list[str]) -> str:
+    hint = did_you_mean(name, earlier) if earlier else ""
+    hint = hint if hint.endswith("?") else ""
+    what = " or ".join(needed)
+    return f"{sort.word} {name}: {what} is missing, and no earlier file defines the {sort.word}{hint}"
+
+
+def _called(document: Document, sort: Sort, number: int) -> str:
+    """Return how errors speak of a table whose fields are not checked yet."""
+    found = document.data[sort.key][number]
+    name = found.get("name") if isinstance(found, dict) else None
+    known = isinstance(name, str) and name.isidentifier() and len(name) <= 64
+    return f"{sort.word} {name}" if known else f"[[{sort.key}]]"

@@ -1,0 +1,66 @@
+"""The tables of a policy that say what is done about what was found of a client and a sender; this is the only list of their keys."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+
+class RepIpTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[repip]` table: what is done, before the content, about an address with a bad history."""
+
+    bad: Annotated[
+        Literal["reject", "none"],
+        Meta(description="Refuse the connection with 554, or go on; rules see repip.flag either way."),
+    ] = "reject"
+    poor: Annotated[
+        Literal["none", "slow", "tempfail"],
+        Meta(description="Nothing, make the client wait before it may go on, or ask it to come back later."),
+    ] = "none"
+    slow_s: Annotated[
+        float, Meta(ge=0.1, le=20, description="How long `slow` makes it wait, in seconds.")
+    ] = 5.0
+
+
+class GreylistTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[greylist]` table: mail that is neither good nor spam is asked to come again."""
+
+    enabled: Annotated[bool, Meta(description="Off: nothing is ever put off.")] = False
+    score: Annotated[
+        float, Meta(ge=0, le=10_000, description="From here on, below the spam line, mail is grey.")
+    ] = 60.0
+    known_after: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="An identity with so many good messages in two weeks is known, and never put off.",
+        ),
+    ] = 3
+
+
+class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The `[authentication]` table."""
+
+    trusted_sealers: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Domains whose ARC seals are believed, subdomains included: forwarders that check what they forward."
+        ),
+    ] = ()
+    max_signatures: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=50,
+            description="DKIM signatures of one message that are checked; the others are counted.",
+        ),
+    ] = 8
+
+    @cached_property
+    def trusted(self) -> frozenset[str]:
+        """The sealers, in lower case."""
+        return frozenset(one.lower().rstrip(".") for one in self.trusted_sealers)

@@ -1,0 +1,252 @@
+"""Which DNS lists may be believed at present.
+
+Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few minutes: what every list of its sort has must be
+listed, what none may have must not.  Answers about real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out
+at once; one that does not answer several times in a row, too.  While it is out it is asked for nothing but its test points, at growing
+intervals, and comes back as soon as it gives all of them right.
+
+    unknown   not probed yet; counts nothing
+    healthy
+    sick      why, since when; counts nothing
+
+Lists of hashed mail addresses have no test points that all share; without a `probe` of their own they are healthy until their answers tell otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+import msgspec
+
+from oborona.dns import Answer
+from oborona.reputation.dnslists.ask import answered
+from oborona.reputation.dnslists.model import DnsList, Fault, Hash, Question, Trouble
+from oborona.reputation.dnslists.names import hashed, of_address, of_mailbox, under
+from oborona.reputation.networks import plain
+
+HEALTHY_S: Final = 300.0  # between probes of a healthy list
+FIRST_S: Final = 10.0  # from the moment it is found sick to the next probe; doubles
+LAST_S: Final = 300.0
+ROUND_S: Final = 30.0  # a probe without answer is given up
+IN_A_ROW: Final = 5  # questions without answer; single ones are lost on every network
+BUDGET: Final = "budget"  # why of an answer that says nothing of the list: the message had asked too much
+
+
+class State(StrEnum):
+    """Of a list."""
+
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    SICK = "sick"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A list has changed its state."""
+
+    name: str
+    state: State  # its new one
+    why: str = ""  # of sick; without the zone
+    fault: Fault | None = None
+    since: float = 0.0  # when it became sick, by the clock of `Health`; 0: it never was
+
+
+class _List:
+    """One list's health."""
+
+    def __init__(self, one: DnsList) -> None:
+        self.list = one
+        self.points = probes(one)
+        self.state = State.UNKNOWN if self.points else State.HEALTHY
+        self.why = ""
+        self.fault: Fault | None = None
+        self.since = 0.0
+        self.due = 0.0  # of the next probe
+        self.wait = FIRST_S
+        self.healthy_since = 0.0
+        self.silent = 0  # questions without answer in a row
+        self.open: set[str] = set()  # names of the probe under way
+        self.failed: Trouble | None = None
+
+
+class Health:
+    """The health of all lists of a policy.
+
+    Args:
+        lists: of the policy; `follow` takes those of the next one.
+    """
+
+    def __init__(self, lists: Iterable[DnsList] = ()) -> None:
+        self._lists: dict[str, _List] = {}
+        self.follow(lists)
+
+    def follow(self, lists: Iterable[DnsList]) -> None:
+        """Watch these lists from now on; one that is asked the same way as before keeps its state."""
+        before = self._lists
+        self._lists = {}
+        for one in lists:
+            if one.enabled:
+                there = before.get(one.name)
+                if there is not None and _way(there.list) == _way(one):
+                    there.list = one
+                    self._lists[one.name] = there
+                else:
+                    self._lists[one.name] = _List(one)
+
+    def asks(self, one: DnsList) -> bool:
+        """Return whether a list may be asked about mail."""
+        there = self._lists.get(one.name)
+        return there is not None and there.state is State.HEALTHY
+
+    def states(self) -> tuple[Event, ...]:
+        """Return how every list is, for people and metrics."""
+        return tuple(
+            Event(name=name, state=one.state, why=one.why, fault=one.fault, since=one.since)
+            for name, one in self._lists.items()
+        )
+
+    def due(self, now: float) -> tuple[Question, ...]:
+        """Return the probes to be asked now; their answers go to `heard` like all others.
+
+        Args:
+            now: any clock's seconds, the same one always.
+        """
+        found: list[Question] = []
+        for one in self._lists.values():
+            if one.points and now >= one.due:
+                one.due = now + ROUND_S
+                one.open = {point.name for point in one.points}
+                one.failed = None
+                found += one.points
+        return tuple(found)
+
+    def heard(self, question: Question, answer: Answer, now: float) -> Event | None:
+        """Learn from an answer, to a probe or about mail; return what changed.
+
+        Args:
+            question: that was asked.
+            answer: of kind A.
+            now: as `due` is told.
+        """
+        one = self._lists.get(question.list.name)
+        if one is None or _way(one.list) != _way(question.list):
+            return None
+        codes = answered(question.list, answer)
+        trouble = codes if isinstance(codes, Trouble) else None
+        if question.probe is None:
+            return self._told(one, trouble, now)
+        if question.name not in one.open:
+            return None  # of a round that was given up
+        if trouble is None and bool(codes) != question.probe:
+            trouble = _missed(one.list, question)
+        return self._probed(one, question, trouble, now)
+
+    def _told(self, one: _List, trouble: Trouble | None, now: float) -> Event | None:
+        """Take an answer about mail."""
+        if trouble is None:
+            one.silent = 0
+            return None
+        if trouble.fault is Fault.TEMPERROR:
+            if trouble.why != BUDGET:
+                one.silent += 1
+            if one.silent < IN_A_ROW:
+                return None
+            trouble = msgspec.structs.replace(
+                trouble, why=f"no answer {one.silent} times in a row: {trouble.why}"
+            )
+        return self._sick(one, trouble, now) if one.state is State.HEALTHY else None
+
+    def _probed(self, one: _List, question: Question, trouble: Trouble | None, now: float) -> Event | None:
+        """Take the answer of a probe; the last one of a round decides."""
+        one.open.discard(question.name)
+        if one.failed is None or (trouble is not None and one.failed.fault is Fault.TEMPERROR):
+            one.failed = trouble or one.failed
+        if one.open:
+            return None
+        if one.failed is None:
+            return self._well(one, now)
+        if one.state is State.HEALTHY and one.failed.fault is Fault.TEMPERROR:
+            one.due = now + FIRST_S
+            return self._told(one, one.failed, now)
+        if one.state is State.SICK:
+            one.why, one.fault = one.failed.why, one.failed.fault
+            one.wait = min(2 * one.wait, LAST_S)
+            one.due = now + one.wait
+            return None
+        return self._sick(one, one.failed, now)
+
+    def _sick(self, one: _List, trouble: Trouble, now: float) -> Event:
+        # A list that was well for a short time only goes on waiting longer: else it would come and go.
+        shortly = one.state is State.HEALTHY and one.healthy_since and now - one.healthy_since < LAST_S
+        one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
+        one.state, one.why, one.fault, one.since = State.SICK, trouble.why, trouble.fault, now
+        one.silent = 0
+        one.open = set()
+        one.due = now + one.wait
+        return Event(name=one.list.name, state=State.SICK, why=one.why, fault=one.fault, since=now)
+
+    def _well(self, one: _List, now: float) -> Event | None:
+        one.due = now + HEALTHY_S
+        one.silent = 0
+        if one.state is State.HEALTHY:
+            return None
+        since = one.since
+        one.state, one.why, one.fault, one.since = State.HEALTHY, "", None, 0.0
+        one.healthy_since = now
+        return Event(name=one.list.name, state=State.HEALTHY, since=since)
+
+
+def probes(one: DnsList) -> tuple[Question, ...]:
+    """Return a list's test points.
+
+    Source: RFC 5782 section 5: 127.0.0.2 or ::FFFF:7F00:2 and TEST must be listed, 127.0.0.1 or ::FFFF:7F00:1 and INVALID must not.
+    """
+    points: dict[str, bool] = {}
+    if one.of_addresses:
+        listed, never = (
+            (IPv4Address("127.0.0.2"), IPv4Address("127.0.0.1"))
+            if one.ipv4
+            else (IPv6Address("::ffff:127.0.0.2"), IPv6Address("::ffff:127.0.0.1"))
+        )
+        if one.probe is None:
+            points[of_address(listed)] = True
+        points[of_address(never)] = False
+    if one.of_domains:
+        if one.probe is None:
+            points["test"] = True
+        points["invalid"] = False
+    if one.probe:
+        points[point(one, one.probe)] = True
+    of = one.of[0]
+    return tuple(
+        Question(list=one, name=under(label, one.zone), subject=label, of=of, probe=listed)
+        for label, listed in points.items()
+    )
+
+
+def point(one: DnsList, probe: str) -> str:
+    """Return what stands before the zone for a test point of the list's own.
+
+    Args:
+        one: the list.
+        probe: an address, a name, or a mail address for a list of hashes.
+    """
+    if one.hash is not Hash.NONE:
+        return hashed(of_mailbox(probe), one.hash)
+    address = plain(probe) if one.of_addresses or one.ips else None
+    return of_address(address) if address else probe.lower()
+
+
+def _missed(one: DnsList, question: Question) -> Trouble:
+    if question.probe:
+        why = f"does not list its test point {question.subject}: empty, dead, or it does not answer us"
+        return Trouble(name=one.name, fault=Fault.NOT_LISTED, why=why)
+    why = f"lists {question.subject}, which no list may: it lists the whole world"
+    return Trouble(name=one.name, fault=Fault.LISTED, why=why)
+
+
+def _way(one: DnsList) -> tuple[object, ...]:
+    """How a list is asked, as far as its health depends on it."""
+    return (one.zone, one.refused, one.hash, one.ipv4, one.of_addresses, one.of_domains, one.probe)

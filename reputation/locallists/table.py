@@ -1,0 +1,69 @@
+"""The entries of one file or one policy table, ready to be looked up.
+
+Names and mail addresses are kept as sorted 64-bit hashes of their normal form: eight octets each, whatever their length.  The hash is
+Python's own of texts, SipHash with a key that every process draws for itself: nobody can find a name that is taken for another, and of names that
+nobody chose one in 10^13 is, against a million entries.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from oborona.reputation.networks import Address, Networks
+
+
+class Sort(StrEnum):
+    """Sorts of entries, as errors call them."""
+
+    NETWORK = "an address or network"
+    NAME = "a name"
+    MAILBOX = "a mail address"
+
+
+class Table:
+    """Entries for look-ups.
+
+    Args:
+        networks: those that are networks.
+        hashes: `hash` of the normal form of all others; any order, duplicates allowed.
+        first: the line where the first entry of each sort stands; a sort that is missing has no entry.
+    """
+
+    def __init__(self, networks: Networks, hashes: npt.NDArray[np.int64], first: Mapping[Sort, int]) -> None:
+        self._networks = networks
+        self._hashes = np.unique(hashes).data
+        self.first = first
+
+    def __len__(self) -> int:
+        return len(self._networks) + len(self._hashes)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the entries take, in octets."""
+        return self._networks.nbytes + self._hashes.nbytes
+
+    def address(self, address: Address) -> tuple[int, str]:
+        """Return length and text of the narrowest network around an address; -1 where there is none."""
+        if Sort.NETWORK not in self.first:
+            return -1, ""
+        found = self._networks.find(address)
+        return (-1, "") if found is None else (found.prefixlen, _shown(found))
+
+    def text(self, forms: Iterator[tuple[int, str]]) -> tuple[int, str]:
+        """Return the first of some forms that is an entry, with its narrowness; -1 where none is."""
+        if self._hashes:
+            for narrow, form in forms:
+                wanted = hash(form)
+                at = bisect_left(self._hashes, wanted)
+                if at < len(self._hashes) and self._hashes[at] == wanted:
+                    return narrow, form
+        return -1, ""
+
+
+def _shown(network: object) -> str:
+    return str(network).removesuffix("/32" if ":" not in str(network) else "/128")

@@ -1,0 +1,89 @@
+"""What `oborona doctor` says of the DNS: each resolver, each DNS list that is switched on, and what the running workers think of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.config import Server, Settings, parse_servers
+from oborona.dns import Asker, Kind, Outcome
+from oborona.errors import OboronaError
+from oborona.milter import status
+from oborona.milter.resolver import Resolver, open_resolver, system_servers
+from oborona.reputation.dnslists import DnsList, Health
+from oborona.reputation.dnslists import State as ListState
+
+NOBODY: Final = "oborona-doctor.invalid"  # RFC 6761 section 6.4: nobody has it
+PUBLIC: Final = frozenset(
+    {"1.0.0.1", "1.1.1.1", "8.8.4.4", "8.8.8.8", "9.9.9.9", "149.112.112.112", "208.67.220.220", "208.67.222.222",
+     "2001:4860:4860::8888", "2001:4860:4860::8844", "2606:4700:4700::1111", "2606:4700:4700::1001", "2620:fe::fe"}
+)  # fmt: skip
+"""Resolvers that everybody uses, and that most DNS lists therefore refuse to answer."""
+
+
+def dns(asked: Asked) -> Iterator[Report]:
+    """Look at the resolvers and the DNS lists."""
+    settings = asked.loaded.settings
+    try:
+        lists = [one for one in asked.policy().dns_lists if one.enabled]
+    except OboronaError:
+        lists = []  # another check says what is wrong with the policy
+    yield from asyncio.run(_all(settings, lists))
+    yield from _workers(asked)
+
+
+async def _all(settings: Settings, lists: list[DnsList]) -> list[Report]:
+    servers = parse_servers(settings.dns.servers) or system_servers()
+    reports = await asyncio.gather(*(_server(one, settings.dns.timeout_s) for one in servers))
+    async with open_resolver(settings.dns) as resolver:
+        return [*reports, *await asyncio.gather(*(_list(one, resolver) for one in lists))]
+
+
+async def _server(server: Server, timeout_s: float) -> Report:
+    async with Resolver([server], timeout_s=timeout_s) as resolver:
+        started = time.monotonic()
+        root, nobody = await asyncio.gather(resolver.ask(".", Kind.NS), resolver.ask(NOBODY, Kind.A))
+        took = (time.monotonic() - started) * 1000
+    what = f"resolver {server.host}"
+    if root.outcome is Outcome.TEMPERROR:
+        words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
+        return Report(what, State.LOOK, words)
+    if nobody.outcome is Outcome.FOUND:
+        words = f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can be believed through it"
+        return Report(what, State.WRONG, words)
+    if server.host in PUBLIC:
+        return Report(
+            what, State.LOOK, "is everybody's: most DNS lists refuse it; run a resolver of your own"
+        )
+    return Report(what, State.FINE, f"answers in {took:.0f} ms")
+
+
+async def _list(one: DnsList, asker: Asker) -> Report:
+    health, what = Health([one]), f"DNS list {one.name}"
+    probes = health.due(0.0)
+    if not probes:
+        return Report(what, State.FINE, "has no test points; it is believed until its answers tell otherwise")
+    started = time.monotonic()
+    answers = await asyncio.gather(*(asker.ask(probe.name, Kind.A) for probe in probes))
+    took = (time.monotonic() - started) * 1000
+    for probe, answer in zip(probes, answers, strict=True):
+        health.heard(probe, answer, 0.0)
+    (state,) = health.states()
+    if state.state is ListState.HEALTHY:
+        return Report(what, State.FINE, f"{len(probes)} test points are right, {took:.0f} ms")
+    return Report(what, State.WRONG, f"counts nothing: {state.why}")
+
+
+def _workers(asked: Asked) -> Iterator[Report]:
+    """Yield what the running workers do not believe at present."""
+    for one in status.read(asked.state, time.time()):
+        for name, listed in one.lists.items():
+            if listed.state == ListState.SICK:
+                since = datetime.fromtimestamp(listed.since, UTC).isoformat(sep=" ", timespec="seconds")
+                words = f"worker {one.worker} does not ask it since {since}: {listed.why}"
+                yield Report(f"DNS list {name}", State.LOOK, words)

@@ -1,0 +1,388 @@
+"""SPF beyond the suite: identities, addresses, what pyspf gets wrong, and hostile records."""
+
+import asyncio
+import time
+from typing import Any
+
+import dns.resolver
+import pytest
+import spf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oborona.authentication.model import Result, Spf
+from oborona.authentication.spf import check_helo, check_spf
+from oborona.dns import Answer, Kind, Outcome
+from tests.authentication.asking import Table
+from tests.peers.dns import Records
+
+LONG_S = 5.0  # far more than any check takes; a quadratic one takes minutes
+
+
+async def check(
+    records: Records | str | bytes,
+    *,
+    ip: str = "192.0.2.1",
+    helo: str = "mail.example.test",
+    sender: str = "user@example.test",
+    table: Any = None,
+) -> Spf:
+    zone = records if not isinstance(records, str | bytes) else {"example.test": {"TXT": records}}
+    asker = table or Table(zone)
+    return await check_spf(ip=ip, helo=helo, sender=sender, asker=asker, receiver="mx.local.test")
+
+
+@pytest.fixture(autouse=True)
+def _no_other_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("pyspf's own resolver was asked")
+
+    monkeypatch.setattr(spf, "DNSLookup", never)
+    monkeypatch.setattr(dns.resolver, "resolve", never)
+
+
+async def test_pass_says_which_mechanism() -> None:
+    found = await check("v=spf1 ip4:192.0.2.0/24 -all")
+    assert found == Spf(result=Result.PASS, domain="example.test", scope="mfrom", why="ip4:192.0.2.0/24")
+
+
+@pytest.mark.parametrize(
+    ("record", "result", "why"),
+    [
+        ("v=spf1 -all", "fail", "-all"),
+        ("v=spf1 ~all", "softfail", "~all"),
+        ("v=spf1 ?all", "neutral", "?all"),
+        ("v=spf1", "neutral", "no mechanism matched"),
+        ("v=spf1 +all", "pass", "+all"),
+        ("v=spf2.0/pra -all", "none", "no record"),
+        ("v=spf1 nonsense", "permerror", "Unknown mechanism found: nonsense"),
+    ],
+)
+async def test_results_and_reasons(record: str, result: str, why: str) -> None:
+    found = await check(record)
+    assert (found.result, found.why) == (result, why)
+
+
+@pytest.mark.parametrize("ip", ["::ffff:192.0.2.1", "::FFFF:c000:201", "192.0.2.1"])
+async def test_ipv4_in_ipv6_is_ipv4(ip: str) -> None:
+    assert (await check("v=spf1 ip4:192.0.2.1 -all", ip=ip)).result is Result.PASS
+
+
+@pytest.mark.parametrize("ip", ["2001:db8::1", "2001:DB8:0:0::1", "2001:db8::1%eth0"])
+async def test_ipv6(ip: str) -> None:
+    assert (await check("v=spf1 ip6:2001:db8::/32 -all", ip=ip)).result is Result.PASS
+
+
+@pytest.mark.parametrize(
+    "ip", ["", "list", "list6", "unix:/run/x", "192.0.2", "0x7f.1", "localhost", "\u0661.2.3.4"]
+)
+async def test_no_address_is_no_result(ip: str) -> None:
+    """`list` would make pyspf collect addresses instead of checking one."""
+    table = Table({"example.test": {"TXT": "v=spf1 -all"}})
+    assert (await check({}, ip=ip, table=table)).result is Result.NONE
+    assert table.asked == []
+
+
+async def test_a_bounce_is_checked_as_postmaster_of_the_helo_name() -> None:
+    zone = {
+        "mail.example.test": {"TXT": "v=spf1 exists:%{l}.%{o}.x.test -all"},
+        "postmaster.mail.example.test.x.test": {"A": "127.0.0.2"},
+    }
+    found = await check(zone, sender="")
+    assert found == Spf(
+        result=Result.PASS, domain="mail.example.test", scope="mfrom", why="exists:%{l}.%{o}.x.test"
+    )
+
+
+async def test_helo_is_its_own_identity() -> None:
+    table = Table({"mail.example.test": {"TXT": "v=spf1 a -all", "A": "192.0.2.1"}})
+    found = await check_helo(ip="192.0.2.1", helo="MAIL.example.test.", asker=table, receiver="r.test")
+    assert found == Spf(result=Result.PASS, domain="mail.example.test", scope="helo", why="a")
+
+
+@pytest.mark.parametrize(
+    "helo",
+    ["", "localhost", "[192.0.2.1]", "192.0.2.1", "1.2.3", "a..test", ".test", "a_b", "x" * 64 + ".test",
+     "*.example.test", "a b.test", "a.test\n", "\x00.test", "é" * 300, "a" * 100_000, "xn--\udcff.test"],
+)  # fmt: skip
+async def test_a_helo_that_is_no_domain_name(helo: str) -> None:
+    """RFC 7208 s2.3, 4.3."""
+    table = Table(broken=[("*", "*")])
+    for found in (
+        await check_helo(ip="192.0.2.1", helo=helo, asker=table, receiver="r.test"),
+        await check({}, helo=helo, sender="", table=table),
+    ):
+        assert found.result is Result.NONE
+    assert table.asked == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "local", "domain"),
+    [
+        ("user@Example.TEST", "user", "example.test"),
+        ("@example.test", "postmaster", "example.test"),
+        (
+            '"a@b"@example.test',
+            '"a@b"',
+            "example.test",
+        ),  # pyspf alone would take b"@example.test for the domain
+        ("user@example.test.", "user", "example.test"),
+        ("strong-bad@example.test", "strong-bad", "example.test"),
+        ("user@пример.test", "user", "xn--e1afmkfd.test"),
+        ("example.test", "postmaster", "example.test"),
+    ],
+)
+async def test_sender_and_its_macros(sender: str, local: str, domain: str) -> None:
+    zone: Records = {domain: {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": "%{s} %{l} %{o} %{d}"}}
+    found = await check(zone, sender=sender)
+    assert found.domain == domain
+    assert found.why == f"{local}@{domain} {local} {domain} {domain}"
+
+
+async def test_a_local_part_that_is_not_ascii_matches_nothing() -> None:
+    """RFC 8616 s4: and it is no void answer, since nothing is asked."""
+    terms = " ".join(f"exists:%{{l}}.{number}.x.test" for number in range(5))
+    table = Table({"example.test": {"TXT": f"v=spf1 {terms} a -all", "A": "192.0.2.1"}})
+    found = await check({}, sender="пётр@example.test", table=table)
+    assert (found.result, found.why) == (Result.PASS, "a")
+    assert table.asked == [("example.test", Kind.TXT), ("example.test", Kind.A)]
+
+
+async def test_the_explanation_is_fetched_after_a_fail_alone() -> None:
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 ip4:192.0.2.1 -all exp=%{ir}.why.%{d}"},
+        "2.2.0.192.why.example.test": {"TXT": "%{c} may not send for %{d}; ask %{r}"},
+    }
+    table = Table(zone)
+    assert (await check({}, table=table)).result is Result.PASS
+    assert table.asked == [("example.test", Kind.TXT)]
+    found = await check(zone, ip="192.0.2.2")
+    assert found.why == "192.0.2.2 may not send for example.test; ask mx.local.test"
+
+
+async def test_the_explanation_of_a_redirect_is_that_of_its_target() -> None:
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 redirect=other.test exp=wrong.test"},
+        "other.test": {"TXT": "v=spf1 -all exp=why.test"},
+        "why.test": {"TXT": "says %{d}"},
+        "wrong.test": {"TXT": "wrong"},
+    }
+    assert (await check(zone)).why == "says other.test"
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"%{x}", b"100%", b"%{", b"a\r\n250 ok", b""])
+async def test_an_explanation_that_cannot_be_used(text: bytes) -> None:
+    found = await check({"example.test": {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": text}})
+    assert found.result is Result.FAIL
+    assert found.why == "-all"
+
+
+async def test_an_explanation_is_made_printable_and_short() -> None:
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 -all exp=why.test"},
+        "why.test": {"TXT": b"not by %{l}: " + b"x" * 10_000},
+    }
+    found = await check(zone, sender="\r\n\x00é@example.test")
+    assert found.why.startswith("not by ????: xxx")
+    assert found.why.isprintable()
+    assert len(found.why) <= 250
+
+
+async def test_unknown_modifiers_may_come_as_often_as_they_like() -> None:
+    """RFC 7208 s6. pyspf gives permerror for the second, and asks the DNS for what stands in them."""
+    table = Table({"example.test": {"TXT": "v=spf1 x=%{p} x=2 X=%{p}.y -all op=auth default=+"}})
+    assert (await check({}, table=table)).result is Result.FAIL
+    assert table.asked == [("example.test", Kind.TXT)]
+
+
+async def test_names_of_modifiers_in_any_case() -> None:
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 ReDirect=other.test"},
+        "other.test": {"TXT": "v=spf1 +all"},
+    }
+    assert (await check(zone)).result is Result.PASS
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["v=spf1 -exists", "v=spf1 exists", "v=spf1 a:%{d0}.test", "v=spf1 a:%{d2x}.test", "v=spf1 x=%{z}", "v=spf1 x=%",
+     "v=spf1 a\t-all", "v=spf1 ip4:192.0.2.1\n -all", "v=spf1 :", "v=spf1 =", "v=spf1 -", "v=spf1 ,", "v=spf1 //",
+     "v=spf1 a//", "v=spf1 ip4", "v=spf1 ip6:1", "v=spf1 include", "v=spf1 include:", "v=spf1 ptr:", "v=spf1 mx:/",
+     "v=spf1 all:x", "v=spf1 all/8", "v=spf1 a/" + "9" * 400, "v=spf1 redirect=", "v=spf1 exp=", "v=spf1 %",
+     "v=spf1 include:example.test", "v=spf1 redirect=example.test", "v=spf1 x=" + "x" * 600 + " -all",
+     "v=spf1 " + "ip4:192.0.2.9 " * 1000, "v=spf1 ip4:192.0.2.1/33"],
+)  # fmt: skip
+async def test_broken_records(record: str) -> None:
+    found = await check(record)
+    assert found.result is Result.PERMERROR
+    assert found.why
+
+
+async def test_errors_under_ptr_are_no_match() -> None:
+    """RFC 7208 s5.5; pyspf alone gives temperror."""
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 ptr -all"},
+        "1.2.0.192.in-addr.arpa": {"PTR": ["bad.example.test.", "mail.example.test."]},
+        "mail.example.test": {"A": "192.0.2.1"},
+    }
+    broken = Table(zone, broken=[("1.2.0.192.in-addr.arpa", "PTR")])
+    assert (await check({}, table=broken)).result is Result.FAIL
+    skipped = Table(zone, broken=[("bad.example.test", "A")])
+    assert (await check({}, table=skipped)).result is Result.PASS
+
+
+async def test_the_client_cannot_spend_the_void_answers_of_a_domain() -> None:
+    names = [f"{number}.void.test." for number in range(9)]
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 ptr a:mail.example.test -all"},
+        "1.2.0.192.in-addr.arpa": {"PTR": names},
+        "mail.example.test": {"A": "192.0.2.1"},
+    }
+    assert (await check(zone)).result is Result.PASS
+
+
+async def test_long_names_lose_labels_on_the_left() -> None:
+    """RFC 7208 s7.3; pyspf takes one label away."""
+    host = ".".join(["x" * 60] * 3) + ".example.test"
+    table = Table({"example.test": {"TXT": f"v=spf1 exists:%{{l}}.%{{l}}.%{{l}}.{host} -all"}})
+    await check({}, sender=f"{'a' * 20}.{'b' * 20}.{'c' * 20}@example.test", table=table)
+    asked = table.asked[-1][0]
+    assert 190 < len(asked) <= 253
+    assert asked.endswith(f"{'c' * 20}.{host}")
+
+
+async def test_a_silent_dns_is_a_temporary_error() -> None:
+    found = await check({}, table=Table(broken=[("*", "*")]))
+    assert found.result is Result.TEMPERROR
+    assert found.why == "DNS timeout: TXT example.test"
+
+
+async def test_cancellation_goes_through() -> None:
+    class Hanging:
+        async def ask(self, name: str, kind: Kind) -> Answer:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await check({}, table=Hanging())
+
+
+async def test_checks_at_the_same_time_keep_apart() -> None:
+    class Yielding(Table):
+        async def ask(self, name: str, kind: Kind) -> Answer:
+            await asyncio.sleep(0)
+            return await super().ask(name, kind)
+
+    zone: Records = {
+        f"{number}.test": {"TXT": f"v=spf1 include:spf.{number}.test -all"} for number in range(100)
+    } | {f"spf.{number}.test": {"TXT": f"v=spf1 ip4:10.0.0.{number}"} for number in range(100)}
+    table = Yielding(zone)
+    found = await asyncio.gather(
+        *(
+            check_spf(
+                ip=f"10.0.0.{number}", helo="h.test", sender=f"u@{sender}.test", asker=table, receiver="r"
+            )
+            for number in range(100)
+            for sender in (number, (number + 1) % 100)
+        )
+    )
+    assert [one.result for one in found] == [Result.PASS, Result.FAIL] * 100
+
+
+async def test_work_is_bounded() -> None:
+    """Nothing that a record can hold takes more questions than RFC 7208 s4.6.4 allows, and no name has addresses without end."""
+
+    class Big:
+        asked = 0
+
+        async def ask(self, name: str, kind: Kind) -> Answer:
+            self.asked += 1
+            if kind is Kind.TXT:
+                terms = " ".join(f"mx:{number}.test" for number in range(10))
+                return Answer(outcome=Outcome.FOUND, records=(f"v=spf1 {terms}".encode(),))
+            if kind is Kind.MX:
+                return Answer(outcome=Outcome.FOUND, records=tuple((1, f"{one}.{name}") for one in range(10)))
+            return Answer(
+                outcome=Outcome.FOUND, records=tuple(f"10.1.{one >> 8}.{one & 255}" for one in range(4000))
+            )
+
+    big = Big()
+    start = time.monotonic()
+    assert (await check({}, table=big)).result is Result.NEUTRAL
+    assert big.asked == 1 + 10 + 100
+    assert time.monotonic() - start < LONG_S
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["a:" + "." * 60_000, "a:" + "%%." * 20_000, "x=" + "%{p}" * 10_000, "%" * 60_000, "a " * 30_000, "=" * 60_000,
+     "a:%{s9r" + "-" * 60_000 + "}", "a" + "/1" * 30_000, "1." * 30_000, "+" * 60_000, "ip6:" + "1:" * 30_000,
+     "exp=%{l}" * 9_000, "include:%{h}." * 5_000, "redirect=" + "a." * 30_000],
+)  # fmt: skip
+async def test_huge_records_take_no_time(record: str) -> None:
+    start = time.monotonic()
+    for text in (f"v=spf1 {record}", f"v=spf1 {record[:500]}", f"v=spf1 {(record[:500] + ' ') * 15}"):
+        zone: Records = {"example.test": {"TXT": text[:65_000]}}
+        await check(zone, sender="a." * 200 + "@example.test", helo="b." * 400 + "test")
+    assert time.monotonic() - start < LONG_S
+
+
+TERM = st.one_of(
+    st.sampled_from([
+        "a", "mx", "ptr", "all", "-all", "~all", "?exists:%{i}.x.test", "include:example.test", "ip4:192.0.2.1/24",
+        "ip6:2001:db8::/32", "redirect=b.test", "exp=b.test", "a:%{d}", "mx:b.test//64", "%{p}", "ptr:%{p2r}", "v=spf1",
+        "include:b.test", "exists:%{l1r-}.%{h}.test", "a:b.test/0", "x=%{o}", "unknown",
+    ]),
+    st.text(alphabet="+-~?aimxptrvlcudefhos4612:./%{}=_, \t\r\n\x00", max_size=30),
+)  # fmt: skip
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=300), st.lists(TERM, max_size=12).map(lambda terms: " ".join(terms).encode())
+    ),
+    st.lists(TERM, max_size=4),
+    st.sampled_from(list(Outcome)),
+)
+@settings(max_examples=400, deadline=None)
+def test_any_record_is_survived(record: bytes, other: list[str], outcome: Outcome) -> None:
+    """Invariant: a result of the RFC's words, a printable reason, at most 200 questions, whatever the record holds."""
+
+    class Hostile:
+        asked = 0
+
+        async def ask(self, name: str, kind: Kind) -> Answer:
+            self.asked += 1
+            assert name.isascii()
+            if kind is Kind.TXT:
+                text = (
+                    b"v=spf1 " + record if name == "example.test" else b"v=spf1 " + " ".join(other).encode()
+                )
+                return Answer(outcome=Outcome.FOUND, records=(text,))
+            if outcome is not Outcome.FOUND:
+                return Answer(outcome=outcome)
+            return Answer(
+                outcome=outcome, records=((5, "mx.test"),) if kind is Kind.MX else ("192.0.2.7",) * 3
+            )
+
+    hostile = Hostile()
+    found = asyncio.run(check({}, table=hostile))
+    assert found.result in set(Result) - {Result.POLICY}
+    assert not found.why.startswith("cannot be evaluated"), found.why  # pyspf broke on it: to be prevented
+    assert found.why.isprintable()
+    assert hostile.asked <= 200
+
+
+@given(st.text(max_size=400), st.text(max_size=400), st.sampled_from(["192.0.2.1", "2001:db8::1"]))
+@settings(max_examples=300, deadline=None)
+def test_any_identity_is_survived(helo: str, sender: str, ip: str) -> None:
+    """Invariant: as above; and a name that is asked for is one that the DNS can hold."""
+    table = Table(
+        {"*.test": {"TXT": "v=spf1 exists:%{h}.%{l}.%{s}.test a:%{h}.test exp=%{h}.%{L}.test -all"}}
+    )
+    for one in (sender, f"{sender}@a.test"):
+        found = asyncio.run(check({}, helo=helo, sender=one, ip=ip, table=table))
+        assert found.result in (Result.NONE, Result.FAIL, Result.PERMERROR, Result.PASS)
+        assert found.why.isprintable()
+    assert all(name.isascii() and len(name) <= 253 for name, _kind in table.asked)

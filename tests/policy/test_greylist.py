@@ -1,0 +1,133 @@
+"""Greylisting: who is put off, who never is, and when he comes through."""
+
+from __future__ import annotations
+
+import pytest
+
+from oborona.authentication.model import Identity, Result, Signature, Spf
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.message.shingles import Hasher, Type
+from oborona.policy.evidence import Evidence
+from oborona.policy.greylist import GREYLISTED, PutOff, greylisted
+from oborona.policy.known import Known
+from oborona.policy.scan import read_known, settle_put_off
+from oborona.policy.tables import GreylistTable
+from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Verdict
+
+NOW = 1_795_170_000.0
+HASHER = Hasher(b"k" * 32)
+ON = GreylistTable(enabled=True, score=60, known_after=3)
+NOBODY, NOTHING = Identity(), Known()
+ENVELOPE = Envelope(client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",))
+SIGNED = Identity(dkim=(Signature(result=Result.PASS, domain="bank.example"),))
+
+
+def verdict(score: float, action: Action = Action.ACCEPT) -> Verdict:
+    return Verdict(action=action, score=score, line=100.0, decided_by="below-line")
+
+
+async def ask(
+    counters: MemoryCounters, *, now: float = NOW, score: float = 70.0, action: Action = Action.ACCEPT,
+    table: GreylistTable = ON, envelope: Envelope = ENVELOPE, identity: Identity = NOBODY, known: Known = NOTHING,
+) -> PutOff | None:  # fmt: skip
+    return await greylisted(
+        verdict(score, action), envelope, Evidence(identity=identity), known,
+        counters=counters, hasher=HASHER, table=table, now=now,
+    )  # fmt: skip
+
+
+async def test_grey_mail_of_a_stranger_comes_through_in_a_later_bucket() -> None:
+    counters = MemoryCounters()
+    first = await ask(counters)
+    assert first is not None
+    assert first.verdict.action is Action.TEMPFAIL
+    assert first.verdict.decided_by == GREYLISTED
+    settle_put_off(first.shingle, counters, now=NOW)
+    assert await ask(counters, now=NOW + 1) is not None, "at once is too early"
+    assert await ask(counters, now=NOW + 601) is None
+    assert await ask(counters, now=NOW + 13 * 86_400) is None
+    assert await ask(counters, now=NOW + 15 * 86_400) is not None, "forgotten after two weeks"
+
+
+async def test_another_address_of_the_farm_may_try_again_another_sender_may_not() -> None:
+    counters = MemoryCounters()
+    first = await ask(counters)
+    assert first is not None
+    settle_put_off(first.shingle, counters, now=NOW)
+    farm = Envelope(client=Client(ip="192.0.2.99"), sender="ann@a.example")
+    other = Envelope(client=Client(ip="192.0.2.7"), sender="eve@a.example")
+    assert await ask(counters, now=NOW + 700, envelope=farm) is None
+    assert await ask(counters, now=NOW + 700, envelope=other) is not None
+
+
+@pytest.mark.parametrize(
+    ("score", "action", "table"),
+    [
+        (59.9, Action.ACCEPT, ON),
+        (120.0, Action.SPAM, ON),
+        (300.0, Action.REJECT, ON),
+        (70.0, Action.ACCEPT, GreylistTable()),
+    ],
+)
+async def test_only_grey_mail_is_put_off_and_only_where_it_is_switched_on(
+    score: float, action: Action, table: GreylistTable
+) -> None:
+    assert await ask(MemoryCounters(), score=score, action=action, table=table) is None
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        Envelope(client=Client(ip="192.0.2.7"), sender="ann@a.example", login="ann"),
+        Envelope(client=Client(ip="192.0.2.7"), sender="ann@a.example", own=True),
+        Envelope(client=Client(ip="10.0.0.7"), sender="ann@a.example"),
+        Envelope(client=Client(ip="127.0.0.1"), sender="ann@a.example"),
+        Envelope(sender="ann@a.example"),
+    ],
+)
+async def test_our_own_people_are_never_put_off(envelope: Envelope) -> None:
+    assert await ask(MemoryCounters(), envelope=envelope) is None
+
+
+@pytest.mark.parametrize(
+    ("identity", "kind", "piece"),
+    [
+        (SIGNED, Type.DKIM_DOMAIN, "bank.example"),
+        (Identity(spf=Spf(result=Result.PASS, domain="a.example")), Type.MAIL_FROM_DOMAIN, "a.example"),
+        (Identity(), Type.CLIENT_IP, "192.0.2.7"),
+    ],
+)
+async def test_an_identity_with_good_mail_is_known_and_a_login_code_comes_through_at_once(
+    identity: Identity, kind: Type, piece: str
+) -> None:
+    counters = MemoryCounters()
+    shingle = HASHER.shingle(kind, piece)
+
+    async def known() -> Known:
+        return (await read_known(counters, (shingle,), NOW))[0]
+
+    assert await ask(counters, identity=identity, known=await known()) is not None
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9, spam=7), NOW)
+    assert await ask(counters, identity=identity, known=await known()) is not None, (
+        "two good ones are no history"
+    )
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), NOW)
+    assert await ask(counters, identity=identity, known=await known()) is None
+
+
+async def test_if_the_counters_are_away_nothing_is_put_off() -> None:
+    class Away(MemoryCounters):
+        async def read(self, *_: object, **__: object) -> list[list[list[int]]]:
+            raise StoreError("away")
+
+    assert await ask(Away()) is None
+
+
+async def test_its_memory_is_apart_from_the_counts_of_mail() -> None:
+    counters = MemoryCounters()
+    first = await ask(counters)
+    assert first is not None
+    settle_put_off(first.shingle, counters, now=NOW)
+    assert (await counters.read([first.shingle], NOW, Prefix.IN))[0][3][0] == 0
+    assert (await counters.read([first.shingle], NOW, Prefix.GREY))[0][3][0] == 1

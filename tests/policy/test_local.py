@@ -1,0 +1,76 @@
+"""The site's own lists: who decides first, and whose word is believed."""
+
+from __future__ import annotations
+
+from oborona.authentication.model import Dmarc, Identity, Result, Spf
+from oborona.policy.local import match, shadowed
+from oborona.reputation.locallists import ListAction, LocalList, LocalLists, entries
+from oborona.reputation.subject import Subject
+from oborona.types import Client, Envelope, Mode, Stage
+
+WHO = Envelope(
+    client=Client(ip="198.51.100.7", name="mx.a.example"), helo="mx.a.example", sender="ann@a.example",
+    recipients=("bob@b.example", "eve@b.example"),
+)  # fmt: skip
+
+
+def lists(*given: tuple[str, ListAction, Subject, str], mode: Mode = Mode.LIVE) -> LocalLists:
+    return LocalLists(
+        [LocalList(name=name, action=action, of=(of,), tables=(entries([entry]),), mode=mode) for name, action, of, entry in given]
+    )  # fmt: skip
+
+
+ALLOW, DENY = ListAction.ALLOW, ListAction.DENY
+
+
+def test_without_lists_nothing_decides() -> None:
+    assert match(LocalLists(), WHO, Stage.CONTENT) is None
+
+
+def test_what_is_told_first_decides() -> None:
+    both = lists(("A", ALLOW, Subject.CLIENT, "198.51.100.0/24"), ("D", DENY, Subject.SENDER, "a.example"))
+    found = match(both, WHO, Stage.SENDER)
+    assert found is not None
+    assert (found.list, found.action, found.entry) == ("A", ALLOW, "198.51.100.0/24")
+
+
+def test_a_subject_is_looked_at_from_its_stage_on() -> None:
+    sender = lists(("D", DENY, Subject.SENDER, "@a.example"))
+    assert match(sender, WHO, Stage.CONNECT) is None
+    assert match(sender, WHO, Stage.SENDER) is not None
+    author = lists(("D", DENY, Subject.FROM, "ceo@b.example"))
+    assert match(author, WHO, Stage.RECIPIENT, author="ceo@b.example") is None
+    assert match(author, WHO, Stage.CONTENT, author="ceo@b.example") is not None
+
+
+def test_a_sender_is_let_in_only_when_it_was_proved_and_kept_out_by_any_word() -> None:
+    allow = lists(("A", ALLOW, Subject.SENDER, "ann@a.example"))
+    assert match(allow, WHO, Stage.CONTENT) is None
+    assert match(allow, WHO, Stage.CONTENT, Identity(spf=Spf(result=Result.SOFTFAIL))) is None
+    assert match(allow, WHO, Stage.CONTENT, Identity(spf=Spf(result=Result.PASS))) is not None
+    helo = lists(("A", ALLOW, Subject.HELO, "mx.a.example"))
+    assert match(helo, WHO, Stage.SENDER) is None
+    assert match(helo, WHO, Stage.SENDER, Identity(spf_helo=Spf(result=Result.PASS))) is not None
+    author = lists(("A", ALLOW, Subject.FROM, "ann@a.example"))
+    assert match(author, WHO, Stage.CONTENT, author="ann@a.example") is None
+    aligned = Identity(dmarc=Dmarc(dkim_aligned=True))
+    assert match(author, WHO, Stage.CONTENT, aligned, "ann@a.example") is not None
+    assert match(lists(("A", ALLOW, Subject.RDNS, ".a.example")), WHO, Stage.CONNECT) is not None
+
+
+def test_a_recipient_is_the_one_asked_about_and_a_message_needs_all_of_them() -> None:
+    eve = lists(("A", ALLOW, Subject.RECIPIENT, "eve@b.example"))
+    assert match(eve, WHO, Stage.RECIPIENT) is not None
+    assert match(eve, WHO, Stage.CONTENT) is None
+    house = lists(("A", ALLOW, Subject.RECIPIENT, "b.example"))
+    assert match(house, WHO, Stage.CONTENT) is not None
+    assert match(house, Envelope(client=WHO.client), Stage.CONTENT) is None, "no recipient is on no list"
+
+
+def test_a_list_in_shadow_is_told_and_decides_nothing() -> None:
+    shadow = lists(("D", DENY, Subject.CLIENT, "198.51.100.7"), mode=Mode.SHADOW)
+    assert match(shadow, WHO, Stage.CONTENT) is None
+    (hit,) = shadowed(shadow, WHO, Stage.CONTENT)
+    assert (hit.name, hit.score, hit.mode) == ("D", 0.0, Mode.SHADOW)
+    assert hit.say == "would deny 198.51.100.7"
+    assert shadowed(lists(("D", DENY, Subject.CLIENT, "198.51.100.7")), WHO, Stage.CONTENT) == []

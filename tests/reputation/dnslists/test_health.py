@@ -1,0 +1,291 @@
+"""Which lists are believed when."""
+
+import hashlib
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.dns import Answer, Outcome
+from oborona.reputation.dnslists import (
+    Asked,
+    DnsList,
+    Event,
+    Fault,
+    Hash,
+    Health,
+    Question,
+    State,
+    parse,
+    probes,
+    questions,
+    refusals,
+)
+from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, IN_A_ROW, LAST_S, ROUND_S
+from oborona.reputation.networks import NOWHERE
+from oborona.reputation.subject import Subject
+from tests.reputation.dnslists.lists import NOTHING, SILENCE, a_list, found
+
+LISTED = found("127.0.0.2")
+REFUSED = found("127.255.255.254")
+MADE_UP = found("203.0.113.80")
+
+
+def right(question: Question) -> Answer:
+    return LISTED if question.probe else NOTHING
+
+
+def round_of(health: Health, now: float, **answers: Answer) -> list[Event]:
+    """Ask what is due, answer by the label before the zone or as a good list would; return what changed."""
+    changed = []
+    for question in health.due(now):
+        answer = answers.get("a" + question.subject.replace(".", "_"), right(question))
+        changed.append(health.heard(question, answer, now))
+    return [event for event in changed if event is not None]
+
+
+def live(one: DnsList) -> Question:
+    (question,) = questions([one], Asked(client="9.10.11.12"), NOWHERE, lambda _: True)
+    return question
+
+
+def healthy(one: DnsList) -> Health:
+    health = Health([one])
+    (event,) = round_of(health, 0.0)
+    assert event.state is State.HEALTHY
+    return health
+
+
+def test_the_test_points_are_those_of_the_rfc() -> None:
+    def points(one: DnsList) -> dict[str, bool | None]:
+        return {question.name: question.probe for question in probes(one)}
+
+    zeros = "0." * 20
+    assert points(a_list()) == {"2.0.0.127.list.test": True, "1.0.0.127.list.test": False}
+    assert points(a_list(ipv4=False, ipv6=True)) == {
+        f"2.0.0.0.0.0.f.7.f.f.f.f.{zeros}list.test": True,
+        f"1.0.0.0.0.0.f.7.f.f.f.f.{zeros}list.test": False,
+    }
+    assert points(a_list(Subject.LINKS)) == {"test.list.test": True, "invalid.list.test": False}
+    assert len(points(a_list(Subject.CLIENT, Subject.HELO))) == 4
+    assert points(a_list(Subject.LINKS, probe="Listed.Example")) == {
+        "invalid.list.test": False,
+        "listed.example.list.test": True,
+    }
+    assert points(a_list(probe="9.9.9.7")) == {"1.0.0.127.list.test": False, "7.9.9.9.list.test": True}
+    assert points(a_list(probe="")) == {"1.0.0.127.list.test": False}
+    assert points(a_list(Subject.FROM, hash=Hash.SHA1)) == {}
+    assert points(a_list(Subject.FROM, hash=Hash.MD5, probe="A+x@Example.com")) == {
+        f"{hashlib.md5(b'a@example.com').hexdigest()}.list.test": True
+    }
+
+
+def test_a_list_counts_nothing_before_its_probes_passed() -> None:
+    one = a_list()
+    health = Health([one])
+    assert not health.asks(one)
+    first, second = health.due(0.0)
+    assert health.heard(first, right(first), 0.1) is None
+    assert not health.asks(one)
+    assert health.heard(second, right(second), 0.2) == Event(name="LIST", state=State.HEALTHY)
+    assert health.asks(one)
+
+
+@pytest.mark.parametrize(
+    ("answers", "fault", "words"),
+    [
+        ({"a2_0_0_127": NOTHING}, Fault.NOT_LISTED, "does not list its test point 2.0.0.127"),
+        ({"a2_0_0_127": found("127.0.0.1")}, Fault.NOT_LISTED, "does not list"),
+        ({"a1_0_0_127": LISTED}, Fault.LISTED, "lists 1.0.0.127, which no list may"),
+        ({"a2_0_0_127": REFUSED}, Fault.REFUSED, "public resolver"),
+        ({"a2_0_0_127": SILENCE}, Fault.TEMPERROR, "timeout"),
+        ({"a1_0_0_127": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
+        ({"a2_0_0_127": SILENCE, "a1_0_0_127": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
+    ],
+)
+def test_a_list_that_fails_a_probe_is_sick_and_says_why(
+    answers: dict[str, Answer], fault: Fault, words: str
+) -> None:
+    one = a_list(zone="secretkey.list.test")
+    health = Health([one])
+    (event,) = round_of(health, 5.0, **answers)
+    assert (event.state, event.fault, event.since) == (State.SICK, fault, 5.0)
+    assert words in event.why
+    assert "secretkey" not in event.why
+    assert not health.asks(one)
+    assert health.states() == (event,)
+
+
+def test_any_code_lists_a_test_point_whatever_it_weighs() -> None:
+    health = Health([a_list(codes=parse({"127.0.0.9": 1}, None))])
+    assert [event.state for event in round_of(health, 0.0)] == [State.HEALTHY]
+
+
+@pytest.mark.parametrize(("answer", "fault"), [(REFUSED, Fault.REFUSED), (MADE_UP, Fault.MADE_UP)])
+def test_a_refusal_or_a_made_up_answer_about_mail_ends_it_at_once(answer: Answer, fault: Fault) -> None:
+    one = a_list()
+    health = healthy(one)
+    event = health.heard(live(one), answer, 7.0)
+    assert event is not None
+    assert (event.state, event.fault) == (State.SICK, fault)
+    assert health.heard(live(one), answer, 7.1) is None  # said once
+    assert not health.asks(one)
+    assert health.due(7.0 + FIRST_S - 0.1) == ()
+    (event,) = round_of(health, 7.0 + FIRST_S)
+    assert (event.state, event.since) == (State.HEALTHY, 7.0)
+    assert health.asks(one)
+
+
+def test_a_code_by_which_this_list_refuses_ends_it() -> None:
+    one = a_list(refused=refusals(["127.0.0.1"]))
+    health = healthy(one)
+    event = health.heard(live(one), found("127.0.0.1"), 1.0)
+    assert event is not None
+    assert event.fault is Fault.REFUSED
+
+
+def test_single_questions_without_answer_are_no_illness_a_row_of_them_is() -> None:
+    one = a_list()
+    health = healthy(one)
+    for _ in range(3):
+        for _ in range(IN_A_ROW - 1):
+            assert health.heard(live(one), SILENCE, 1.0) is None
+        assert health.heard(live(one), NOTHING, 1.0) is None
+    events = [health.heard(live(one), SILENCE, 2.0) for _ in range(IN_A_ROW)]
+    assert events[:-1] == [None] * (IN_A_ROW - 1)
+    assert events[-1] is not None
+    assert events[-1].why == "no answer 5 times in a row: timeout"
+
+
+def test_a_message_that_asks_too_much_makes_no_list_sick() -> None:
+    one = a_list()
+    health = healthy(one)
+    budget = Answer(outcome=Outcome.TEMPERROR, why="budget")
+    assert [health.heard(live(one), budget, 1.0) for _ in range(100)] == [None] * 100
+    assert health.asks(one)
+
+
+def test_probes_of_a_sick_list_grow_rarer_until_it_heals() -> None:
+    one = a_list()
+    health = Health([one])
+    now, waits = 0.0, []
+    round_of(health, now, a2_0_0_127=NOTHING)
+    for _ in range(8):
+        step = now
+        while not health.due(step):
+            step += 1.0
+        waits.append(step - now)
+        now = step
+        for question in probes(one):
+            assert health.heard(question, NOTHING, now) is None
+    assert waits == [10, 20, 40, 80, 160, 300, 300, 300]
+    (event,) = round_of(health, now + LAST_S)
+    assert (event.state, event.since) == (State.HEALTHY, 0.0)
+
+
+def test_a_list_that_comes_and_goes_waits_longer_each_time() -> None:
+    one = a_list()
+    health = healthy(one)
+    now, waits = 1000.0, []
+    for _ in range(4):
+        health.heard(live(one), REFUSED, now)
+        wait = next(wait for wait in range(1, 1000) if health.due(now + wait))
+        waits.append(wait)
+        now += wait
+        for question in probes(one):
+            health.heard(question, right(question), now)
+        now += 1
+    assert waits == [10, 20, 40, 80]
+    health.heard(live(one), REFUSED, now + LAST_S + 1)
+    assert health.due(now + LAST_S + 1 + FIRST_S)
+
+
+def test_a_healthy_list_is_probed_again_and_loses_one_probe_without_harm() -> None:
+    one = a_list()
+    health = healthy(one)
+    assert health.due(HEALTHY_S - 1) == ()
+    assert round_of(health, HEALTHY_S, a2_0_0_127=SILENCE) == []
+    assert health.asks(one)
+    assert round_of(health, HEALTHY_S + FIRST_S, a2_0_0_127=NOTHING)[0].fault is Fault.NOT_LISTED
+
+
+def test_probes_without_any_answer_are_asked_again() -> None:
+    one = a_list()
+    health = Health([one])
+    lost = health.due(0.0)
+    assert health.due(ROUND_S - 1) == ()
+    again = health.due(ROUND_S)
+    assert again == lost
+    assert [health.heard(question, right(question), ROUND_S) for question in again][-1] is not None
+    assert [health.heard(question, NOTHING, ROUND_S) for question in lost] == [
+        None,
+        None,
+    ]  # too late, and of no use
+    assert health.asks(one)
+
+
+def test_a_list_without_test_points_is_believed_until_its_answers_tell_otherwise() -> None:
+    one = a_list(Subject.FROM, hash=Hash.SHA1)
+    health = Health([one])
+    assert health.asks(one)
+    assert health.due(0.0) == ()
+    (question,) = questions([one], Asked(from_=("a@example.com",)), NOWHERE, lambda _: True)
+    event = health.heard(question, REFUSED, 1.0)
+    assert event is not None
+    assert not health.asks(one)
+
+
+def test_another_policy_keeps_what_is_known_of_lists_asked_the_same_way() -> None:
+    one, other = a_list(), a_list(name="OTHER", zone="other.test")
+    health = Health([one, other])
+    round_of(health, 0.0)
+    heavier = msgspec.structs.replace(one, codes=parse({}, 50))
+    moved = msgspec.structs.replace(other, zone="moved.test")
+    fresh = a_list(name="FRESH", zone="fresh.test")
+    health.follow([heavier, moved, fresh])
+    assert [health.asks(each) for each in (heavier, moved, fresh)] == [True, False, False]
+    assert {event.name: event.state for event in health.states()} == {
+        "LIST": State.HEALTHY,
+        "OTHER": State.UNKNOWN,
+        "FRESH": State.UNKNOWN,
+    }
+    assert health.heard(live(other), REFUSED, 1.0) is None  # an answer to the list as it was
+    health.follow([msgspec.structs.replace(one, enabled=False)])
+    assert not health.asks(one)
+    assert health.states() == ()
+    assert health.heard(live(one), REFUSED, 1.0) is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["due", "live"]),
+            st.sampled_from([LISTED, NOTHING, SILENCE, REFUSED, MADE_UP]),
+            st.floats(0, 400),
+        ),
+        max_size=60,
+    )
+)
+def test_whatever_happens_only_a_list_that_passed_is_asked(steps: list[tuple[str, Answer, float]]) -> None:
+    """Invariants: nothing is asked before a whole round was right; events alternate; a sick list is probed within LAST_S again."""
+    one = a_list()
+    health, now, passed = Health([one]), 0.0, False
+    states: list[State] = []
+    for what, answer, pause in steps:
+        now += pause
+        if what == "live" and health.asks(one):
+            events = [health.heard(live(one), answer, now)]
+        else:
+            due = health.due(now)
+            passed = passed or bool(due and answer is LISTED)
+            events = [
+                health.heard(question, right(question) if answer is LISTED else answer, now)
+                for question in due
+            ]
+        states += [event.state for event in events if event is not None]
+        assert passed or not health.asks(one)
+    assert all(before is not after for before, after in pairwise(states))
+    assert health.asks(one) == (bool(states) and states[-1] is State.HEALTHY)
+    assert health.asks(one) or health.due(now + LAST_S + 1)

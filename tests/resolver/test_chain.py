@@ -1,0 +1,111 @@
+"""CNAMEs in one message and over several."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.dns import Answer, Kind, Outcome
+from oborona.milter.resolver.chain import MAX_LINKS, Chain, failure
+from oborona.milter.resolver.wire import Reply
+
+A, B, C = b"\1a\0", b"\1b\0", b"\1c\0"
+FOUND = (("192.0.2.1",), 50)
+
+
+def follow(reply: Reply, kind: Kind = Kind.A) -> Answer | None:
+    return Chain(A, kind).follow(reply)
+
+
+def test_records_of_the_name_itself() -> None:
+    assert follow(Reply(True, {}, {A: FOUND}, None)) == Answer(
+        outcome=Outcome.FOUND, records=FOUND[0], ttl=50
+    )
+
+
+def test_the_least_ttl_of_the_chain_counts_in_any_order_of_records() -> None:
+    reply = Reply(True, {B: (C, 7), A: (B, 90)}, {C: FOUND}, None)
+    assert follow(reply) == Answer(outcome=Outcome.FOUND, records=FOUND[0], ttl=7)
+
+
+def test_a_cname_that_was_asked_for_is_not_followed() -> None:
+    reply = Reply(True, {A: (B, 9)}, {A: (("b",), 9)}, None)
+    assert follow(reply, Kind.CNAME) == Answer(outcome=Outcome.FOUND, records=("b",), ttl=9)
+
+
+def test_denials_are_of_the_end_of_the_chain() -> None:
+    links = {A: (B, 9)}
+    assert follow(Reply(False, links, {}, 60)) == Answer(outcome=Outcome.NO_NAME, ttl=9)
+    assert follow(Reply(True, links, {}, 5)) == Answer(outcome=Outcome.NO_DATA, ttl=5)
+    assert follow(Reply(True, {}, {}, None)) == Answer(outcome=Outcome.NO_DATA, ttl=0)
+    assert follow(Reply(False, {}, {}, None)) == Answer(outcome=Outcome.NO_NAME, ttl=0)
+
+
+def test_a_chain_that_leads_out_of_the_answer_is_asked_on() -> None:
+    chain = Chain(A, Kind.A)
+    assert chain.follow(Reply(True, {A: (B, 9)}, {}, None)) is None
+    assert chain.name == B
+    assert chain.follow(Reply(True, {}, {B: FOUND}, None)) == Answer(
+        outcome=Outcome.FOUND, records=FOUND[0], ttl=9
+    )
+
+
+def test_an_end_without_records_and_soa_is_asked_for_once() -> None:
+    chain = Chain(A, Kind.A)
+    assert chain.follow(Reply(True, {A: (B, 9)}, {}, None)) is None
+    assert chain.follow(Reply(True, {}, {}, None)) == Answer(outcome=Outcome.NO_DATA)
+
+
+def test_loops_are_errors_in_one_message_and_over_several() -> None:
+    assert follow(Reply(True, {A: (A, 9)}, {}, None)) == failure("cname-loop")
+    assert follow(Reply(True, {A: (B, 9), B: (A, 9)}, {}, None)) == failure("cname-loop")
+    chain = Chain(A, Kind.A)
+    assert chain.follow(Reply(True, {A: (B, 9)}, {}, None)) is None
+    assert chain.follow(Reply(True, {B: (A, 9)}, {}, None)) == failure("cname-loop")
+
+
+def test_records_of_other_names_answer_nothing() -> None:
+    assert follow(Reply(True, {}, {B: FOUND}, None)) == failure("nonsense")
+    assert follow(Reply(True, {A: (C, 9)}, {B: FOUND}, None)) == failure("nonsense")
+    assert follow(Reply(False, {}, {A: FOUND}, None)) == failure("nonsense")
+
+
+def test_a_chain_has_a_greatest_length() -> None:
+    def chain(links: int) -> Reply:
+        ends = [b"\1" + bytes([number]) + b"\0" for number in range(links + 1)]
+        return Reply(
+            True,
+            {one: (next_, 9) for one, next_ in zip(ends, ends[1:], strict=False)},
+            {ends[-1]: FOUND},
+            None,
+        )
+
+    first = b"\1\0\0"
+    longest = Chain(first, Kind.A).follow(chain(MAX_LINKS))
+    assert longest is not None
+    assert longest.outcome is Outcome.FOUND
+    assert Chain(first, Kind.A).follow(chain(MAX_LINKS + 1)) == failure("cname-chain-too-long")
+
+
+NAMES = st.sampled_from([b"\1" + bytes([number]) + b"\0" for number in range(6)])
+REPLIES = st.builds(
+    Reply,
+    st.booleans(),
+    st.dictionaries(NAMES, st.tuples(NAMES, st.integers(0, 99))),
+    st.dictionaries(NAMES, st.just(FOUND), max_size=2),
+    st.none() | st.integers(0, 99),
+)
+
+
+@given(st.lists(REPLIES, min_size=MAX_LINKS + 1, max_size=MAX_LINKS + 1))
+def test_any_replies_end_in_an_answer_of_our_words(replies: list[Reply]) -> None:
+    """Invariant: an answer after MAX_LINKS + 1 replies at most; records only with FOUND; a reason only with TEMPERROR."""
+    chain = Chain(b"\1\0\0", Kind.A)
+    answer = None
+    for reply in replies:
+        answer = chain.follow(reply)
+        if answer is not None:
+            break
+    assert answer is not None
+    assert bool(answer.records) == (answer.outcome is Outcome.FOUND)
+    assert bool(answer.why) == (answer.outcome is Outcome.TEMPERROR)
