@@ -23,7 +23,7 @@ from oborona.authentication.spf_record import Unusable, checked, is_explanation
 from oborona.dns import Asker, Kind, Outcome
 from oborona.domains import MAX_HOST
 
-MAX_IDENTITY: Final = 1000  # characters of a sender or HELO; SMTP allows 320 (RFC 5321 s4.5.3.1)
+MAX_IDENTITY: Final = 256  # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
 MAX_ADDRESSES: Final = 100  # of one name that are looked at
 MAX_EXPLANATION: Final = 400  # octets, before macros
 POSTMASTER: Final = "postmaster"
@@ -53,8 +53,10 @@ async def check_helo(*, ip: str, helo: str, asker: Asker, receiver: str) -> Spf:
 
 async def _check(ip: str, helo: str, local: str, domain: str, asker: Asker, receiver: str, scope: str) -> Spf:
     name = fqdn(domain)
-    if not name or len(local) > MAX_IDENTITY or len(helo) > MAX_IDENTITY:
-        return Spf(scope=scope, why="no domain name to check")
+    if not name:
+        return Spf(scope=scope, why="no domain name")
+    if len(local) > MAX_IDENTITY or len(helo) > MAX_IDENTITY:
+        return Spf(scope=scope, domain=name, why="longer than SMTP allows")
     try:
         address = str(ip_address(ip.partition("%")[0]))
     except ValueError:
@@ -91,11 +93,7 @@ class _Query(spf.query):
 
     def __init__(self, ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str) -> None:
         super().__init__(i=ip, s=f"{local}@{domain}", h=helo, receiver=receiver)
-        self.l, self.o, self.d = (
-            local,
-            domain,
-            domain,
-        )  # pyspf splits at the first @, which may stand in quotes
+        self.l, self.o, self.d = local, domain, domain  # pyspf splits at the first @: it may be quoted
         self._ask = ask
         self._void = 0
 
@@ -133,9 +131,8 @@ class _Query(spf.query):
 
     def _leads_back(self, name: str) -> bool:
         try:
-            addresses = self.dns(
-                name, self.A, ignore_void=True
-            )  # the client's owner must not spend the void answers
+            # the client's owner must not spend the void answers of the domain's
+            addresses = self.dns(name, self.A, ignore_void=True)
         except spf.TempError:
             return False
         return self.cidrmatch([one for one in addresses if isinstance(one, str)], self.cidrmax)
@@ -143,9 +140,8 @@ class _Query(spf.query):
     def dns(
         self, name: str, qtype: str, cnames: object = None, ignore_void: bool = False
     ) -> list[tuple[bytes]] | list[tuple[int, str]] | list[str]:
-        name = name.removesuffix(".")
-        while len(name) > MAX_HOST and "." in name:
-            name = name.partition(".")[2]
+        if len(name) > MAX_HOST:
+            name = name[-MAX_HOST - 1 :].partition(".")[2]  # without the labels that do not fit
         if not name.isascii() or not all(0 < len(label) < 64 for label in name.split(".")):
             return []  # cannot exist: no match, and no question that came back void
         answer = self._ask(name, Kind[qtype])

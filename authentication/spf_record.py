@@ -14,6 +14,7 @@ from typing import Final
 
 MAX_RECORD: Final = 8192  # octets
 MAX_TERM: Final = 512  # octets; a domain name has 253, and macros make it no shorter by much
+MAX_MACROS: Final = 20  # in a term; each may stand for a whole local part
 
 _MACRO: Final = r"%[%_-]|%\{[slodiphcrtv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}"
 _TERM: Final = re.compile(rf"(?:[\x21-\x24\x26-\x7e]|{_MACRO})*", re.IGNORECASE)
@@ -41,6 +42,8 @@ def checked(record: str) -> str:
     for term in record.split(" "):
         if len(term) > MAX_TERM:
             raise Unusable(f"term of {len(term)} octets")
+        if term.count("%{") > MAX_MACROS:
+            raise Unusable(f"term of {term.count('%{')} macros")
         if not _TERM.fullmatch(term):
             raise Unusable(f"syntax: {term}")
         modifier = _MODIFIER.fullmatch(term)

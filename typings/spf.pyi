@@ -9,7 +9,7 @@ class TempError(Exception):
 class PermError(Exception):
     def __init__(self, msg: str, mech: str | None = None, ext: object = None) -> None: ...
 
-class query:
+class query:  # noqa: N801 - pyspf's name
     s: str
     l: str
     o: str

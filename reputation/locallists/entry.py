@@ -61,7 +61,7 @@ def _mailbox(local: str, domain: str) -> str:
 
 
 def _name(text: str) -> str:
-    name = normal(text)
-    if not name or "%" in text or name[-1].isdigit() or max(map(len, name.split("."))) > 63:
+    name = "" if text.startswith(".") or ".." in text or "%" in text else normal(text)
+    if not name or name[-1].isdigit() or max(map(len, name.split("."))) > 63:
         raise ValueError("is no address, network, name or mail address")
     return name

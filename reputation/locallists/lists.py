@@ -18,7 +18,7 @@ import msgspec
 
 from oborona.domains import normal
 from oborona.reputation.locallists.table import Table
-from oborona.reputation.networks import plain
+from oborona.reputation.networks import Address, plain
 from oborona.reputation.subject import MAILBOXES, Subject
 from oborona.types import Mode
 
@@ -92,10 +92,9 @@ class LocalLists:
         """
         if of not in self.subjects or not value or len(value) > _MAX_TEXT:
             return None
+        address, text = _asked(of, value)
         best: tuple[int, bool] = (-1, False)
         match = None
-        address = plain(_literal(value) if of is Subject.HELO else value) if of not in MAILBOXES else None
-        text = _mailbox(value) if of in MAILBOXES else (normal(value) if address is None else "")
         for one in self.lists:
             if of not in one.of or (one.mode is Mode.SHADOW) != shadow:
                 continue
@@ -106,6 +105,14 @@ class LocalLists:
                     best = rank
                     match = Match(list=one.name, action=one.action, entry=entry, of=of, mode=one.mode)
         return match
+
+
+def _asked(of: Subject, value: str) -> tuple[Address | None, str]:
+    """Return the address, or the name or mail address in normal form, that a value is; empty where it is none."""
+    if of in MAILBOXES:
+        return None, _mailbox(value)
+    address = plain(_literal(value) if of is Subject.HELO else value)
+    return address, "" if address is not None or of is Subject.CLIENT else normal(value)
 
 
 def _literal(helo: str) -> str:

@@ -75,7 +75,7 @@ class _Gathered:
                 kept.append(found)
             elif found is not None:
                 networks.append(found)
-                self.first.setdefault(Sort.NETWORK, before + number + 1)
+                self._seen(Sort.NETWORK, before + number + 1)
         for sort, at in ((Sort.NAME, False), (Sort.MAILBOX, True)):
             if sort not in self.first:
                 place = next(
@@ -90,7 +90,10 @@ class _Gathered:
     def plain(self, starts: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint8], line: int) -> None:
         """Take IPv4 networks; `line` is that of the first."""
         self._networks.append(_NO_NETWORKS._replace(starts4=starts, lengths4=lengths))
-        self.first[Sort.NETWORK] = min(line, self.first.get(Sort.NETWORK, line))
+        self._seen(Sort.NETWORK, line)
+
+    def _seen(self, sort: Sort, line: int) -> None:
+        self.first[sort] = min(line, self.first.get(sort, line))
 
     def table(self) -> Table:
         """Return all entries."""
@@ -119,8 +122,9 @@ def read(raw: bytes) -> Table:
         BrokenLine: the first line that can't be used, or that holds an entry too many.
     """
     if not raw.endswith(b"\n"):
-        problem = "its last line does not end" if raw.strip() else "is empty"
-        raise BrokenLine(f"{problem}: half-written? A comment makes a good line", raw.count(b"\n") + 1)
+        empty = "is empty: half-written? A file may be switched off by a comment"
+        problem = "its last line does not end: half-written?" if raw.strip() else empty
+        raise BrokenLine(problem, raw.count(b"\n") + 1)
     gathered = _Gathered()
     lines = count = 0
     for piece in _pieces(raw):

@@ -156,6 +156,9 @@ async def test_the_explanation_is_fetched_after_a_fail_alone() -> None:
     table = Table(zone)
     assert (await check({}, table=table)).result is Result.PASS
     assert table.asked == [("example.test", Kind.TXT)]
+    soft = Table({"example.test": {"TXT": "v=spf1 ~all exp=why.test"}})
+    assert (await check({}, table=soft)).why == "~all"
+    assert soft.asked == [("example.test", Kind.TXT)]
     found = await check(zone, ip="192.0.2.2")
     assert found.why == "192.0.2.2 may not send for example.test; ask mx.local.test"
 
@@ -209,7 +212,7 @@ async def test_names_of_modifiers_in_any_case() -> None:
      "v=spf1 a\t-all", "v=spf1 ip4:192.0.2.1\n -all", "v=spf1 :", "v=spf1 =", "v=spf1 -", "v=spf1 ,", "v=spf1 //",
      "v=spf1 a//", "v=spf1 ip4", "v=spf1 ip6:1", "v=spf1 include", "v=spf1 include:", "v=spf1 ptr:", "v=spf1 mx:/",
      "v=spf1 all:x", "v=spf1 all/8", "v=spf1 a/" + "9" * 400, "v=spf1 redirect=", "v=spf1 exp=", "v=spf1 %",
-     "v=spf1 include:example.test", "v=spf1 redirect=example.test", "v=spf1 x=" + "x" * 600 + " -all",
+     "v=spf1 include:example.test", "v=spf1 redirect=example.test", "v=spf1 x=" + "x" * 600 + " -all", "v=spf1 x=" + "%{d}" * 21 + " -all",
      "v=spf1 " + "ip4:192.0.2.9 " * 1000, "v=spf1 ip4:192.0.2.1/33"],
 )  # fmt: skip
 async def test_broken_records(record: str) -> None:
@@ -239,6 +242,26 @@ async def test_the_client_cannot_spend_the_void_answers_of_a_domain() -> None:
         "mail.example.test": {"A": "192.0.2.1"},
     }
     assert (await check(zone)).result is Result.PASS
+
+
+async def test_the_names_and_addresses_looked_at_have_a_limit() -> None:
+    table = Table({
+        "example.test": {"TXT": "v=spf1 ptr a -all", "A": [f"10.0.0.{number}" for number in range(150)]},
+        "1.2.0.192.in-addr.arpa": {"PTR": [f"{number}.test." for number in range(30)]},
+    })  # fmt: skip
+    assert (await check({}, table=table)).result is Result.FAIL
+    assert len([kind for _name, kind in table.asked if kind is Kind.A]) == 10 + 1
+    assert (await check({}, table=table, ip="10.0.0.99")).result is Result.PASS
+    assert (await check({}, table=table, ip="10.0.0.100")).result is Result.FAIL
+
+
+@pytest.mark.parametrize(
+    ("sender", "helo"), [("x" * 257 + "@example.test", "a.test"), ("u@example.test", "x" * 257)]
+)
+async def test_identities_too_long_for_smtp(sender: str, helo: str) -> None:
+    table = Table(broken=[("*", "*")])
+    assert (await check({}, sender=sender, helo=helo, table=table)).result is Result.NONE
+    assert table.asked == []
 
 
 async def test_long_names_lose_labels_on_the_left() -> None:
@@ -318,13 +341,18 @@ async def test_work_is_bounded() -> None:
     "record",
     ["a:" + "." * 60_000, "a:" + "%%." * 20_000, "x=" + "%{p}" * 10_000, "%" * 60_000, "a " * 30_000, "=" * 60_000,
      "a:%{s9r" + "-" * 60_000 + "}", "a" + "/1" * 30_000, "1." * 30_000, "+" * 60_000, "ip6:" + "1:" * 30_000,
-     "exp=%{l}" * 9_000, "include:%{h}." * 5_000, "redirect=" + "a." * 30_000],
+     "exp=%{l}" * 9_000, "include:%{h}." * 5_000, "redirect=" + "a." * 30_000, ("a:" + "%{l}" * 20 + " ") * 90, ("exists:" + "%{s-r}" * 20 + ".x.test ") * 60],
 )  # fmt: skip
 async def test_huge_records_take_no_time(record: str) -> None:
     start = time.monotonic()
-    for text in (f"v=spf1 {record}", f"v=spf1 {record[:500]}", f"v=spf1 {(record[:500] + ' ') * 15}"):
+    for text in (
+        f"v=spf1 {record}",
+        f"v=spf1 {record[:500]}",
+        f"v=spf1 {(record[:500] + ' ') * 15}",
+        f"v=spf1 {record[:8000]}",
+    ):
         zone: Records = {"example.test": {"TXT": text[:65_000]}}
-        await check(zone, sender="a." * 200 + "@example.test", helo="b." * 400 + "test")
+        await check(zone, sender="a." * 127 + "@example.test", helo="b." * 120 + "test")
     assert time.monotonic() - start < LONG_S
 
 

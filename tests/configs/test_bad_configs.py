@@ -10,7 +10,10 @@ from oborona.policy.load import load_policy
 from tests.policy.small_schema import SCHEMA
 
 HERE = Path(__file__).parent
-CASES = sorted(path for path in HERE.iterdir() if path.is_dir() and path.name[:2].isdigit())
+CASES = sorted(
+    (path for path in HERE.iterdir() if path.is_dir() and path.name[:2].isdigit()),
+    key=lambda path: int(path.name.split("-")[0]),
+)
 
 
 def load(case: Path) -> None:

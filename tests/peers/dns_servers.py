@@ -10,6 +10,7 @@ They run in the foreground in a folder in /tmp, and are gone afterwards.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import subprocess
@@ -107,7 +108,12 @@ class Rbldnsd(_Server):
     def command(self) -> list[str]:
         where = f"127.0.0.1/{self.port}"
         zones = [f"{zone}:{self._file(zone)}" for zone in self._zones]
-        return ["/usr/sbin/rbldnsd", "-n", "-f", "-b", where, "-w", str(self.root), "-u", "nobody", *zones]
+        flags = ["-n", "-f", "-l", "+-"]  # stay, fork no more, log each question at once
+        return ["/usr/sbin/rbldnsd", *flags, "-b", where, "-w", str(self.root), "-u", "nobody", *zones]
+
+    def asked(self) -> list[str]:
+        """Return the names that it was asked about in its zones, in their order."""
+        return re.findall(r"^\d+ \S+ (\S+) \S+ IN: ", (self.root / "log").read_text(), re.MULTILINE)
 
     def write(self, zone: str, text: str) -> None:
         """Give a zone ("name:type") another text; it answers by it when this returns."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,7 +77,7 @@ def test_a_chain_has_a_greatest_length() -> None:
         ends = [b"\1" + bytes([number]) + b"\0" for number in range(links + 1)]
         return Reply(
             True,
-            {one: (next_, 9) for one, next_ in zip(ends, ends[1:], strict=False)},
+            {one: (next_, 9) for one, next_ in itertools.pairwise(ends)},
             {ends[-1]: FOUND},
             None,
         )

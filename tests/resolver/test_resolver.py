@@ -36,7 +36,7 @@ RECORDS = {
 
 
 @pytest.fixture(autouse=True)
-def records(zones: Zones) -> None:
+def fill(zones: Zones) -> None:
     zones.add(RECORDS)
 
 

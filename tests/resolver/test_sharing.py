@@ -16,7 +16,7 @@ Make = Callable[..., Resolver]
 
 
 @pytest.fixture(autouse=True)
-def records(zones: Zones) -> None:
+def fill(zones: Zones) -> None:
     zones.add({"example.test": {"A": "192.0.2.1"}, "other.test": {"A": "192.0.2.2"}})
     zones.delay("example.test", 0.1)
 
@@ -68,18 +68,21 @@ async def test_more_questions_than_may_be_under_way_wait_within_their_time(
     make: Make, zones: Zones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "UNDER_WAY", 2)
-    zones.fault("*.hang.test", Fault.HANG)
-    async with make(timeout_s=0.5) as resolver:
-        hanging = [asyncio.create_task(resolver.ask(f"{number}.hang.test", Kind.A)) for number in range(2)]
+    zones.delay("*.slow.test", 0.2)
+    async with make(timeout_s=30.0) as resolver:
+        slow = [asyncio.create_task(resolver.ask(f"{number}.slow.test", Kind.A)) for number in range(2)]
+        await asyncio.sleep(0)
+        late = asyncio.create_task(resolver.ask("other.test", Kind.A))
         await asyncio.sleep(0.05)
-        late = resolver.ask("other.test", Kind.A)
-        assert await asyncio.wait_for(late, 10) in (
-            Answer(outcome=Outcome.FOUND, records=("192.0.2.2",), ttl=300),
-        )
-        assert {(await one).why for one in hanging} == {"timeout"}
-        zones.delay("*", 0.45)
-        crowd = await asyncio.gather(*(resolver.ask(f"{number}.crowd.test", Kind.A) for number in range(6)))
-        assert [answer.why for answer in crowd].count("busy") >= 2
+        assert zones.count("other.test") == 0
+        assert (await late).names == ("192.0.2.2",)
+        assert {(await one).outcome for one in slow} == {Outcome.NO_NAME}
+    zones.fault("*", Fault.HANG)
+    async with make(timeout_s=0.3) as resolver:
+        crowd = await asyncio.gather(*(resolver.ask(f"{number}.crowd.test", Kind.A) for number in range(4)))
+        assert [answer.why for answer in crowd[:2]] == ["timeout", "timeout"]
+        assert {answer.why for answer in crowd[2:]} <= {"busy", "timeout"}
+    assert len({one.name for one in zones.asked}) <= 2 + 1 + 4
 
 
 async def test_closing_ends_what_is_under_way(make: Make, zones: Zones) -> None:
@@ -88,8 +91,7 @@ async def test_closing_ends_what_is_under_way(make: Make, zones: Zones) -> None:
     resolver = make(timeout_s=60.0)
     await resolver.ask("other.test", Kind.A)
     under_way = [asyncio.create_task(resolver.ask(name, Kind.A)) for name in ("hang.test", "cut.test")]
-    while not any(one.tcp for one in zones.asked):
-        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
     await resolver.close()
     closed = Answer(outcome=Outcome.TEMPERROR, why="closed")
     assert await asyncio.wait_for(asyncio.gather(*under_way), 10) == [closed, closed]

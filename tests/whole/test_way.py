@@ -68,7 +68,9 @@ def test_forged_headers_of_ours_are_replaced(way: Way) -> None:
     assert message["X-Mras-Reason"].startswith("below-line FORGED_VERDICT=30.0")
     assert message.get_all("X-Mras-Id") != ["0000000000000.AAAAAAAAAAAAAAAA"]
     assert message["X-Spam-Flag"] is None
-    assert message.get_all("Authentication-Results") == ["other.example; spf=pass"]
+    ours, theirs = message.get_all("Authentication-Results") or []
+    assert ours.startswith("mx.example.test; spf=none ")
+    assert theirs == "other.example; spf=pass"
 
 
 def test_a_program_by_name_goes_to_junk_with_the_flag(way: Way) -> None:

@@ -47,7 +47,7 @@ def test_every_sort_of_entry_is_read() -> None:
 
 
 def test_names_of_every_script_are_kept_in_a_labels() -> None:
-    table = read("bücher.example\n.почта.рф\nинфо@почта.рф\nxn--bcher-kva.example\n".encode())
+    table = read("bücher.example\n.почта.рф\nинфо@почта.рф\nxn--bcher-kva.example\n".encode())  # noqa: RUF001
     assert len(table) == 3
     for text in ("xn--bcher-kva.example", ".xn--80a1acny.xn--p1ai", "инфо@xn--80a1acny.xn--p1ai"):
         assert holds(table, text)
