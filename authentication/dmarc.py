@@ -11,7 +11,7 @@ take for a proof, were it checked, must not turn a fail into a temporary error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
 from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
@@ -70,16 +70,18 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
     try:
         place, record = await _discover(domain, organisational, asker)
     except _Unclear as end:
-        return Dmarc(result=end.result, domain=domain, organisational=organisational, why=printable(str(end)))
-    by_spf = spf.scope == "mfrom" and _aligned(spf.domain, domain, strict=record.strict_spf)
-    by_dkim = [one for one in dkim if _aligned(one.domain, domain, strict=record.strict_dkim)]
-    spf_aligned = by_spf and spf.result is Result.PASS
-    dkim_aligned = any(one.result is Result.PASS for one in by_dkim)
-    unknown = (by_spf and spf.result is Result.TEMPERROR) or any(
-        one.result is Result.TEMPERROR for one in by_dkim
-    )
-    passed = spf_aligned or dkim_aligned
-    result = Result.PASS if passed else Result.TEMPERROR if unknown else Result.FAIL
+        proved = _proved(domain, spf, dkim)
+        return Dmarc(
+            result=end.result,
+            domain=domain,
+            organisational=organisational,
+            spf_aligned=proved.by_spf,
+            dkim_aligned=proved.by_dkim,
+            why=printable(str(end)),
+        )
+    proved = _proved(domain, spf, dkim, strict_spf=record.strict_spf, strict_dkim=record.strict_dkim)
+    passed = proved.by_spf or proved.by_dkim
+    result = Result.PASS if passed else Result.TEMPERROR if proved.unknown else Result.FAIL
     policy = record.policy
     if place != domain:
         policy = record.subdomains or policy
@@ -93,9 +95,30 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
         disposition=_disposition(record, policy, sample) if result is Result.FAIL else Published.NONE,
         percent=record.percent,
         testing=record.testing,
-        spf_aligned=spf_aligned,
-        dkim_aligned=dkim_aligned,
+        spf_aligned=proved.by_spf,
+        dkim_aligned=proved.by_dkim,
         why=printable(f"record at _dmarc.{place}"),
+    )
+
+
+class _Proved(NamedTuple):
+    """What passed for a domain in From."""
+
+    by_spf: bool
+    by_dkim: bool
+    unknown: bool  # something that might have passed got no answer
+
+
+def _proved(
+    domain: str, spf: Spf, dkim: Sequence[Signature], *, strict_spf: bool = False, strict_dkim: bool = False
+) -> _Proved:
+    """Return what was proved; without a record alignment is relaxed, as it is by default."""
+    by_spf = spf.scope == "mfrom" and _aligned(spf.domain, domain, strict=strict_spf)
+    by_dkim = [one.result for one in dkim if _aligned(one.domain, domain, strict=strict_dkim)]
+    return _Proved(
+        by_spf=by_spf and spf.result is Result.PASS,
+        by_dkim=Result.PASS in by_dkim,
+        unknown=(by_spf and spf.result is Result.TEMPERROR) or Result.TEMPERROR in by_dkim,
     )
 
 

@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-Columns = tuple[npt.NDArray[np.uint64], ...]
+Columns = tuple[npt.NDArray[np.uint32 | np.uint64], ...]
 
 _WORD: Final = 64
 _ALL: Final = (1 << _WORD) - 1
+_AT_ONCE: Final = 1 << 16
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 
 
@@ -65,23 +66,13 @@ class _Family:
 
     Args:
         bits: 32 or 128.
-        columns: of the first addresses, in words of 64 bits, highest first; any order, duplicates allowed.
+        columns: of the first addresses, in words, highest first; sorted, with the lengths as the last key, each network once.
         lengths: of the networks.
     """
 
     def __init__(self, bits: int, columns: Columns, lengths: npt.NDArray[np.uint8]) -> None:
-        keys: list[npt.NDArray[Any]] = [lengths, *reversed(columns)]
-        order = np.lexsort(keys)
-        columns = tuple(column[order] for column in columns)
-        lengths = lengths[order]
-        fresh = np.ones(len(lengths), bool)
-        fresh[1:] = lengths[1:] != lengths[:-1]
-        for column in columns:
-            fresh[1:] |= column[1:] != column[:-1]
-        columns = tuple(column[fresh] for column in columns)
-        lengths = lengths[fresh]
         self._bits = bits
-        self._columns = [column.astype(np.uint32).data if bits == 32 else column.data for column in columns]
+        self._columns = [column.data for column in columns]
         self._lengths = lengths.data
         self._around = _around(columns, lengths, _masks(bits)).data
 
@@ -125,7 +116,7 @@ def _masks(bits: int) -> Columns:
     """The network masks by length, in words."""
     whole = [(1 << bits) - (1 << bits - length) for length in range(bits + 1)]
     if bits == 32:
-        return (np.array(whole, np.uint64),)
+        return (np.array(whole, np.uint32),)
     return (
         np.array([mask >> _WORD for mask in whole], np.uint64),
         np.array([mask & _ALL for mask in whole], np.uint64),
@@ -136,26 +127,52 @@ def _around(columns: Columns, lengths: npt.NDArray[np.uint8], masks: Columns) ->
     """Return for each of the sorted networks the place of the next wider one around it, -1 for none.
 
     The candidate of each is first the one before it.  A candidate that does not lie around it gives way to its own candidate, for what lies
-    around a network lies around the candidate too; as all step at once, steps double, and 20 rounds are enough for a million.
+    around a network lies around the candidate too.  So it goes for some thousands at a time: as all of them step at once, steps double.
     """
     around = np.arange(-1, len(lengths) - 1, dtype=np.int32)
-    looking = np.arange(1, len(lengths), dtype=np.int32)
-    while looking.size:
-        candidates = around[looking]
-        length = lengths[candidates]
-        apart = np.zeros(looking.size, bool)
-        for column, mask in zip(columns, masks, strict=True):
-            apart |= (column[looking] & mask[length]) != column[candidates]
-        looking = looking[apart]
-        around[looking] = around[around[looking]]
-        looking = looking[around[looking] >= 0]
+    for begin in range(1, len(lengths), _AT_ONCE):
+        looking = np.arange(begin, min(begin + _AT_ONCE, len(lengths)), dtype=np.int32)
+        while looking.size:
+            candidates = around[looking]
+            length = lengths[candidates]
+            apart = np.zeros(looking.size, bool)
+            for column, mask in zip(columns, masks, strict=True):
+                apart |= (column[looking] & mask[length]) != column[candidates]
+            looking = looking[apart]
+            around[looking] = around[around[looking]]
+            looking = looking[around[looking] >= 0]
     return around
+
+
+def _four(starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8]) -> _Family:
+    keys = starts.astype(np.uint64) << np.uint64(8)
+    keys |= lengths
+    keys.sort()
+    keys = keys[_first_of_equal(keys)]
+    return _Family(32, ((keys >> np.uint64(8)).astype(np.uint32),), (keys & np.uint64(0xFF)).astype(np.uint8))
+
+
+def _six(
+    high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint8]
+) -> _Family:
+    keys: list[npt.NDArray[Any]] = [lengths, low, high]
+    order = np.lexsort(keys)
+    high, low, lengths = high[order], low[order], lengths[order]
+    fresh = _first_of_equal(high) | _first_of_equal(low) | _first_of_equal(lengths)
+    return _Family(128, (high[fresh], low[fresh]), lengths[fresh])
+
+
+def _first_of_equal(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether each differs from the one before it."""
+    first = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return first
 
 
 class Packed(NamedTuple):
     """Networks as arrays."""
 
-    starts4: npt.NDArray[np.uint64]  # first addresses of IPv4 networks
+    starts4: npt.NDArray[np.uint32]  # first addresses of IPv4 networks
     lengths4: npt.NDArray[np.uint8]
     high6: npt.NDArray[np.uint64]  # first addresses of IPv6 networks, upper and lower half
     low6: npt.NDArray[np.uint64]
@@ -168,7 +185,7 @@ def pack(networks: Sequence[Network]) -> Packed:
     six = [one for one in networks if one.version == 6]
     starts = [int(one.network_address) for one in six]
     return Packed(
-        np.array([int(one.network_address) for one in four], np.uint64),
+        np.array([int(one.network_address) for one in four], np.uint32),
         np.array([one.prefixlen for one in four], np.uint8),
         np.array([start >> _WORD for start in starts], np.uint64),
         np.array([start & _ALL for start in starts], np.uint64),
@@ -186,8 +203,8 @@ class Networks:
     def __init__(self, parts: Sequence[Packed] = ()) -> None:
         parts = parts or (pack(()),)
         starts4, lengths4, high6, low6, lengths6 = map(np.concatenate, zip(*parts, strict=True))
-        self._four = _Family(32, (starts4,), lengths4)
-        self._six = _Family(128, (high6, low6), lengths6)
+        self._four = _four(starts4, lengths4)
+        self._six = _six(high6, low6, lengths6)
 
     def __len__(self) -> int:
         return len(self._four) + len(self._six)

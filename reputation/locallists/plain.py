@@ -16,7 +16,7 @@ _CLASSES[ord("/")] = _SLASH
 
 def plain(
     piece: bytes,
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64], npt.NDArray[np.uint8]]:
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
     """Return which lines are plain, and first address and length of those.
 
     Plain: four numbers of one to three digits without leading zero, 0 to 255; a length of 0 to 32 behind a slash or none; no bit set behind
@@ -57,7 +57,7 @@ def plain(
     free = np.uint64(0xFFFFFFFF) >> np.minimum(length, 32).astype(np.uint64)
     good &= (start & free) == 0
     accepted[rows[~good]] = False
-    return accepted, start[good], length[good].astype(np.uint8)
+    return accepted, start[good].astype(np.uint32), length[good].astype(np.uint8)
 
 
 def _numbers(

@@ -87,7 +87,7 @@ class _Gathered:
         self._networks.append(pack(networks))
         return len(kept) + len(networks)
 
-    def plain(self, starts: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint8], line: int) -> None:
+    def plain(self, starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8], line: int) -> None:
         """Take IPv4 networks; `line` is that of the first."""
         self._networks.append(_NO_NETWORKS._replace(starts4=starts, lengths4=lengths))
         self._seen(Sort.NETWORK, line)

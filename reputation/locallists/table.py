@@ -30,13 +30,16 @@ class Table:
 
     Args:
         networks: those that are networks.
-        hashes: `hash` of the normal form of all others; any order, duplicates allowed.
+        hashes: `hash` of the normal form of all others; any order, duplicates allowed; the table's own from now on.
         first: the line where the first entry of each sort stands; a sort that is missing has no entry.
     """
 
     def __init__(self, networks: Networks, hashes: npt.NDArray[np.int64], first: Mapping[Sort, int]) -> None:
         self._networks = networks
-        self._hashes = np.unique(hashes).data
+        hashes.sort()
+        first_of_equal = np.ones(len(hashes), bool)
+        np.not_equal(hashes[1:], hashes[:-1], out=first_of_equal[1:])
+        self._hashes = (hashes if first_of_equal.all() else hashes[first_of_equal]).data
         self.first = first
 
     def __len__(self) -> int:

@@ -422,3 +422,14 @@ def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sam
     )
     assert found.result in (Result.NONE, Result.PASS, Result.FAIL, Result.PERMERROR)
     assert (found.result is Result.PASS) is (found.spf_aligned or found.dkim_aligned)
+
+
+async def test_without_a_record_it_is_still_told_what_was_proved() -> None:
+    sent, signed = spf("mail.example.org"), [dkim("example.org")]
+    for found, by_spf, by_dkim in (
+        (await check_dmarc(["example.org"], spf=sent, dkim=[], asker=Table(), sample=0), True, False),
+        (await check_dmarc(["a.example.org"], spf=Spf(), dkim=signed, asker=Table(), sample=0), False, True),
+        (await check_dmarc(["example.com"], spf=sent, dkim=signed, asker=Table(), sample=0), False, False),
+    ):
+        assert found.result is Result.NONE
+        assert (found.spf_aligned, found.dkim_aligned) == (by_spf, by_dkim)

@@ -108,11 +108,11 @@ class Rbldnsd(_Server):
     def command(self) -> list[str]:
         where = f"127.0.0.1/{self.port}"
         zones = [f"{zone}:{self._file(zone)}" for zone in self._zones]
-        flags = ["-n", "-f", "-l", "+-"]  # stay, fork no more, log each question at once
+        flags = ["-n", "-f", "-l", "+-"]  # the last: each question goes to the log at once
         return ["/usr/sbin/rbldnsd", *flags, "-b", where, "-w", str(self.root), "-u", "nobody", *zones]
 
     def asked(self) -> list[str]:
-        """Return the names that it was asked about in its zones, in their order."""
+        """Return the names that it was asked about, in their order."""
         return re.findall(r"^\d+ \S+ (\S+) \S+ IN: ", (self.root / "log").read_text(), re.MULTILINE)
 
     def write(self, zone: str, text: str) -> None:
