@@ -5,8 +5,9 @@
     end of message    keys, DMARC, ARC, DNS lists of links      ─┘
 
 Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
-they are put ahead (`begin`).  Our own people are asked nothing about but the signatures under a message that nobody logged in for.  A fault of ours in a
-method is logged, and that method knows nothing; the others go on.
+they are put ahead (`begin`).  Nothing is asked about our own people, and what lists said of a client before he logged in is dropped; only the signatures
+under a message that came from this machine or a private network are looked at, for it may be forwarded.  A fault of ours in a method is logged, and that
+method knows nothing; the others go on.
 """
 
 from __future__ import annotations
@@ -95,8 +96,7 @@ class Inquirer:
             identity = msgspec.structs.replace(identity, iprev=await self._iprev())
         if spf:
             identity = await self._with_spf(identity)
-        looked = [await _looked(tasks) for tasks in list(self._begun.values())]
-        return _evidence(identity, looked)
+        return _evidence(identity, await self._looked(envelope))
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
@@ -106,12 +106,13 @@ class Inquirer:
         asker = self._message_asker()
         content = _start(self._look(_written(message), envelope, policy, asker))
         try:
-            identity = await self._with_spf(Identity(iprev=await self._iprev()))
+            identity: Identity | None = None
             if not (envelope.login or envelope.own):
-                verified = partial(self._verified, identity, message, envelope, policy, asker, truncated)
-                identity = await _guarded(verified, "authentication", identity)
-            looked = [await _looked(tasks) for tasks in list(self._begun.values())]
-            return _evidence(identity, [*looked, await content])
+                verified = partial(self._verified, message, envelope, policy, asker, truncated)
+                identity = await _guarded(verified, "authentication", None)
+            if identity is None:
+                identity = await self._of_envelope()
+            return _evidence(identity, [*await self._looked(envelope), await content])
         finally:
             content.cancel()
 
@@ -186,20 +187,26 @@ class Inquirer:
             identity, spf=await asyncio.shield(tasks.spf), spf_helo=await asyncio.shield(tasks.spf_helo)
         )
 
+    async def _of_envelope(self) -> Identity:
+        return await self._with_spf(Identity(iprev=await self._iprev()))
+
+    async def _looked(self, envelope: Envelope) -> list[Looked]:
+        if is_own(envelope):
+            return []
+        begun = [tasks.lists for tasks in self._begun.values() if tasks.lists is not None]
+        return [await asyncio.shield(task) for task in begun]
+
     async def _verified(
-        self,
-        identity: Identity,
-        message: Message,
-        envelope: Envelope,
-        policy: Policy,
-        asker: Asker,
-        truncated: bool,
+        self, message: Message, envelope: Envelope, policy: Policy, asker: Asker, truncated: bool
     ) -> Identity:
         means, table = self._means, policy.authentication
         letter = read_letter(message.raw, truncated=truncated)
         domains = () if is_own(envelope) else message.from_domains
         wanted = questions(letter, domains, limit=table.max_signatures)
-        await asyncio.gather(*(asker.ask(name, kind) for name, kind in wanted))
+        # SPF may still be under way: the keys do not wait for it
+        identity, *_ = await asyncio.gather(
+            self._of_envelope(), *(asker.ask(name, kind) for name, kind in wanted)
+        )
         return await verify(
             letter,
             identity,
@@ -210,10 +217,6 @@ class Inquirer:
             trusted=table.trusted,
             sample=means.sample(),
         )
-
-
-async def _looked(tasks: _Tasks) -> Looked:
-    return Looked() if tasks.lists is None else await asyncio.shield(tasks.lists)
 
 
 def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:

@@ -106,21 +106,25 @@ class Lists:
             lists: those of the moment.
         """
         running: set[asyncio.Task[None]] = set()
-        while True:
-            task = asyncio.create_task(self.probe(lists()))
-            running.add(task)
-            task.add_done_callback(running.discard)
-            await asyncio.sleep(PROBE_S)
+        try:
+            while True:
+                task = asyncio.create_task(self.probe(lists()))
+                running.add(task)
+                task.add_done_callback(running.discard)
+                await asyncio.sleep(PROBE_S)
+        finally:
+            for task in running:
+                task.cancel()
 
     async def probe(self, lists: tuple[DnsList, ...]) -> None:
-        """Ask the probes that are due."""
+        """Ask the probes that are due; each list is judged as soon as it has answered, whatever the others do."""
         if lists is not self._followed:
             self._followed = lists
             self._health.follow(lists)
-        due = self._health.due(self._clock())
-        answers = await asyncio.gather(*(self._asker.ask(one.name, Kind.A) for one in due))
-        for question, answer in zip(due, answers, strict=True):
-            self._heard(question, answer)
+        await asyncio.gather(*map(self._probe, self._health.due(self._clock())))
+
+    async def _probe(self, question: Question) -> None:
+        self._heard(question, await self._asker.ask(question.name, Kind.A))
 
     def statuses(self) -> dict[str, ListStatus]:
         """Return how every list does."""

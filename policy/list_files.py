@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.errors import PolicyError
-from oborona.policy.lists import ListSource, in_vain
+from oborona.policy.local_lists import ListSource, in_vain
 from oborona.policy.named import refuse
 from oborona.reputation.locallists import BrokenLine, LocalList, LocalLists, Table, read
 

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
-from oborona.policy.lists import DNS_LISTS, LOCAL_LISTS, ListSource, dns_list, list_source
+from oborona.policy.dns_lists import DNS_LISTS, dns_list
+from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.named import Gathered, Sort
 from oborona.policy.rules import MAX_RULES, Rule, RuleTable, VerdictLines, rule, verdict_lines
 from oborona.policy.tables import AuthenticationTable, GreylistTable, RepIpTable

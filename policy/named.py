@@ -8,13 +8,14 @@ and every field knows the line it is from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
+from oborona.reputation.subject import Subject
 from oborona.toml import Document, Given, Place, did_you_mean, table
 
 Name = Annotated[
@@ -27,6 +28,9 @@ Name = Annotated[
     ),
 ]
 
+MAX_TEXT: Final = 2_000  # characters of `when` and `why`
+Enabled = Annotated[bool, Meta(description="false: as if it were not there.")]
+Why = Annotated[str, Meta(max_length=MAX_TEXT, description="A note for the next admin.")]
 Fields = dict[str, Given]
 
 
@@ -102,6 +106,19 @@ class Gathered:
             raise refuse(f"more than {sort.most} {sort.word}s", start)
         there[name] = fields
         self._taken[name] = (sort.word, place)
+
+
+def subjects(known: Iterable[Subject]) -> Meta:
+    """Return what allows one or more of some subjects."""
+    names = tuple(known)
+    listed = ", ".join(f'"{name.value}"' for name in names)
+    words = f"one or more of {listed}, each once, in brackets"
+
+    def check(value: tuple[Subject, ...]) -> None:
+        if not value or len(set(value)) < len(value) or not set(value) <= set(names):
+            raise ValueError(f"not allowed; {words}")
+
+    return Meta(description="What it is asked about.", extra={"allowed": words, "check": check})
 
 
 def refuse(problem: str, place: Place) -> PolicyError:

@@ -18,12 +18,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
-from oborona.policy.named import Name
+from oborona.policy.named import MAX_TEXT, Enabled, Name, Why
 from oborona.toml import Given, Place
 from oborona.types import Mode, Stage
 
 MAX_RULES: Final = 5_000  # ten times a large rule set; more are made by a program, and belong into signatures
-MAX_TEXT: Final = 2_000  # characters of `when` and `why`
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +67,8 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[Stage, Meta(description="Run no earlier; by default as soon as its facts are known.")]
         | UnsetType
     ) = UNSET
-    enabled: Annotated[bool, Meta(description="false: as if it were not there.")] | UnsetType = UNSET
-    why: Annotated[str, Meta(max_length=MAX_TEXT, description="A note for the next admin.")] | UnsetType = (
-        UNSET
-    )
+    enabled: Enabled | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
 
 
 def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:

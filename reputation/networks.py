@@ -145,11 +145,18 @@ def _around(columns: Columns, lengths: npt.NDArray[np.uint8], masks: Columns) ->
 
 
 def _four(starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8]) -> _Family:
-    keys = starts.astype(np.uint64) << np.uint64(8)
+    # In place where it can be: what is freed between large arrays that stay, the process keeps.
+    keys = starts.astype(np.uint64)
+    keys <<= np.uint64(8)
     keys |= lengths
     keys.sort()
-    keys = keys[_first_of_equal(keys)]
-    return _Family(32, ((keys >> np.uint64(8)).astype(np.uint32),), (keys & np.uint64(0xFF)).astype(np.uint8))
+    first = _first_of_equal(keys)
+    if not first.all():
+        keys = keys[first]
+    starts, lengths = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint8)
+    np.right_shift(keys, np.uint64(8), out=starts, casting="unsafe")
+    np.bitwise_and(keys, np.uint64(0xFF), out=lengths, casting="unsafe")
+    return _Family(32, (starts,), lengths)
 
 
 def _six(

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final
 
 from oborona.config import Server
+from oborona.milter.resolver.stats import Stats
 
 DATAGRAM: Final = (
     4096  # octets: more than what we say we take, a longer one arrives cut and is refused as broken
@@ -38,15 +39,16 @@ class Link:
     Args:
         server: whom to ask.
         loop: that reads from it.
+        stats: of the resolver.
 
     Raises:
         OSError: no socket, no route.
     """
 
-    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, stats: Stats) -> None:
         self._loop = loop
+        self._stats = stats
         self._waiting: dict[bytes, Heard] = {}
-        self.strays = 0  # datagrams with the id of no question
         family, address = _where(server)
         self._sock = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
@@ -85,19 +87,27 @@ class Link:
         self._loop.remove_reader(self._sock)
         self._sock.close()
 
+    def _listen_again(self) -> None:
+        """Go on reading after an error: libuv reads from a socket no more once the kernel has reported one (POLLERR)."""
+        self._loop.remove_reader(self._sock)
+        self._loop.add_reader(self._sock, self._readable)
+
     def _readable(self) -> None:
-        for _ in range(AT_ONCE):
+        for number in range(AT_ONCE):
             try:
                 data = self._sock.recv(DATAGRAM)
             except BlockingIOError:
+                if not number:  # woken for an error that a `send` was told of meanwhile
+                    self._listen_again()
                 return
             except OSError:  # ICMP: nobody listens there
+                self._listen_again()
                 for heard in list(self._waiting.values()):
                     heard(None)
                 return
             heard_by = self._waiting.get(data[:2])
             if heard_by is None:
-                self.strays += 1
+                self._stats.ignored += 1
             else:
                 heard_by(data)
             if self._sock.fileno() < 0:  # that was the answer, and the socket's last
@@ -110,10 +120,12 @@ class Links:
     Args:
         servers: that are asked.
         loop: that reads from them.
+        stats: of the resolver.
     """
 
-    def __init__(self, servers: Sequence[Server], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, servers: Sequence[Server], loop: asyncio.AbstractEventLoop, stats: Stats) -> None:
         self._loop = loop
+        self._stats = stats
         self._near = frozenset(server for server in servers if server.loopback)
         self._kept: dict[Server, Link] = {}
 
@@ -125,7 +137,7 @@ class Links:
         """
         link = self._kept.get(server)
         if link is None:
-            link = Link(server, self._loop)
+            link = Link(server, self._loop, self._stats)
             if server in self._near:
                 self._kept[server] = link
         return link

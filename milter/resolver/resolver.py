@@ -115,7 +115,7 @@ class Resolver:
     async def _answer(self, chain: Chain, kind: Kind) -> Answer:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._timeout_s
-        self._links = self._links or Links(self._servers, loop)
+        self._links = self._links or Links(self._servers, loop, self.stats)
         if not await self._seat(until):
             return failure("busy")
         try:

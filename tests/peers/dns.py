@@ -288,8 +288,8 @@ class Zones:
                 await asyncio.sleep(delay_s)
                 for reply in replies:
                     writer.write(struct.pack("!H", len(reply)) + reply)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # they hung up
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # they hung up, or we stop
         finally:
             writer.close()
 

@@ -1,58 +1,38 @@
-"""DNS lists and local lists, as policy files give them.
+"""DNS lists, as policy files give them.
 
-[[dns_list]]
-name   = "SPAMHAUS_ZEN"
-zone   = "zen.spamhaus.org"
-of     = ["client"]
-scores = { "127.0.0.2-9" = 120, "127.0.0.10-11" = 80 }
+    [[dns_list]]
+    name   = "SPAMHAUS_ZEN"
+    zone   = "zen.spamhaus.org"
+    of     = ["client"]
+    scores = { "127.0.0.2-9" = 120, "127.0.0.10-11" = 80 }
 
-[[local_list]]
-name   = "OUR_PARTNERS"
-action = "allow"
-of     = ["client", "sender"]
-file   = "partners.list"
+The notation of `scores` is that of `oborona.reputation.dnslists.codes`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import Fields, Name, Sort, refuse
-from oborona.policy.rules import MAX_TEXT
-from oborona.reputation import dnslists, locallists
+from oborona.policy.named import MAX_TEXT, Enabled, Fields, Name, Sort, Why, refuse, subjects
+from oborona.reputation import dnslists
 from oborona.reputation.dnslists import DnsList, Hash
 from oborona.reputation.dnslists.names import of_mailbox
-from oborona.reputation.locallists import BrokenLine, ListAction, Table
 from oborona.reputation.networks import plain
-from oborona.reputation.subject import MAILBOXES, Subject
-from oborona.toml import Document, Given, Place
+from oborona.reputation.subject import Subject
+from oborona.toml import Given, Place
 from oborona.types import Mode
 
 MAX_DNS_LISTS: Final = 50  # more would make every message ask a thousand questions
-MAX_LOCAL_LISTS: Final = 50
-MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
 MAX_ZONE: Final = 180  # octets: the longest label before it, an IPv6 address, takes 64
 
 _ZONE: Final = r"\A(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)+[A-Za-z][A-Za-z0-9-]{0,62}\.?\Z"
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,80}[A-Za-z0-9_])?")
 _FILLED: Final = re.compile(r"\{(?:subject|code)\}")
-
-
-def _of(known: Iterable[Subject]) -> Meta:
-    names = tuple(known)
-    listed = ", ".join(f'"{name.value}"' for name in names)
-    words = f"one or more of {listed}, each once, in brackets"
-
-    def check(value: tuple[Subject, ...]) -> None:
-        if not value or len(set(value)) < len(value) or not set(value) <= set(names):
-            raise ValueError(f"not allowed; {words}")
-
-    return Meta(description="What it is asked about.", extra={"allowed": words, "check": check})
 
 
 def _scores(value: dict[str, float]) -> None:
@@ -72,8 +52,6 @@ Scores = dict[str, Annotated[float, Meta(ge=-1000, le=1000)]]
 Score = Annotated[
     float, Meta(ge=-1000, le=1000, description="What a listing weighs whose code `scores` does not name.")
 ]
-Enabled = Annotated[bool, Meta(description="false: as if it were not there.")]
-Why = Annotated[str, Meta(max_length=MAX_TEXT, description="A note for the next admin.")]
 
 
 class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +70,7 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    of: Annotated[tuple[Subject, ...], _of(dnslists.ASKABLE)] | UnsetType = UNSET
+    of: Annotated[tuple[Subject, ...], subjects(dnslists.ASKABLE)] | UnsetType = UNSET
     score: Score | UnsetType = UNSET
     scores: (
         Annotated[
@@ -162,76 +140,8 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of a `[[local_list]]` table; this is their only list."""
-
-    name: Name
-    action: Annotated[ListAction, Meta(description="What its entries mean.")] | UnsetType = UNSET
-    of: Annotated[tuple[Subject, ...], _of(locallists.SUBJECTS)] | UnsetType = UNSET
-    entries: (
-        Annotated[
-            tuple[str, ...],
-            Meta(
-                max_length=MAX_INLINE,
-                description="Addresses, networks, names, mail addresses.",
-                extra={"allowed": f"at most {MAX_INLINE} texts in brackets; more belong into a file"},
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    file: (
-        Annotated[
-            str,
-            Meta(
-                pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z",
-                max_length=100,
-                description="File of more entries, one a line, in the policy folder.",
-                extra={"allowed": 'the name of a file in the policy folder, such as "partners.list"'},
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    mode: Annotated[Mode, Meta(description="shadow: explained, decides nothing.")] | UnsetType = UNSET
-    enabled: Enabled | UnsetType = UNSET
-    why: Why | UnsetType = UNSET
-
-
-class ListSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A local list whose file is not read yet."""
-
-    name: str
-    action: ListAction
-    of: tuple[Subject, ...]
-    entries: Table
-    file: str = ""
-    mode: Mode = Mode.LIVE
-    enabled: bool = True
-    why: str = ""
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
-
-
-def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
-    """Find the entry of a policy file that can't be used while its place is known."""
-    if "entries" in fields:
-        try:
-            locallists.entries(fields["entries"].value)
-        except BrokenLine as fault:
-            name = fields["name"].value
-            raise refuse(
-                f"local list {name}: {fault.problem}", document.value(*path, "entries", fault.line - 1)
-            ) from None
-
-
 DNS_LISTS: Final = Sort(
     "dns_list", "DNS list", DnsListTable, MAX_DNS_LISTS, (("zone",), ("of",), ("scores", "score"))
-)
-LOCAL_LISTS: Final = Sort(
-    "local_list",
-    "local list",
-    LocalListTable,
-    MAX_LOCAL_LISTS,
-    (("action",), ("of",), ("entries", "file")),
-    _inspect,
 )
 
 
@@ -273,35 +183,6 @@ def _can_be_probed(one: DnsList) -> bool:
     if plain(probe) is not None:
         return one.of_addresses or one.ips
     return one.of_domains and _HOST.fullmatch(probe) is not None and ".." not in probe
-
-
-def list_source(fields: Fields) -> ListSource:
-    """Return the local list that files give together, its file not read yet.
-
-    Raises:
-        PolicyError: entries that its subjects can never be.
-    """
-    values: dict[str, Any] = {key: given.value for key, given in fields.items()}
-    values["entries"] = locallists.entries(values.get("entries", ()))
-    source = ListSource(**values, places={key: given.place for key, given in fields.items()})
-    vain = in_vain(source.entries, source.of)
-    if vain is not None:
-        raise refuse(f"local list {source.name}: {vain[1]}", fields["entries"].place)
-    return source
-
-
-def in_vain(table: Table, of: tuple[Subject, ...]) -> tuple[int, str] | None:
-    """Return the line of an entry that none of a list's subjects can ever match, and what is wrong; None if there is none."""
-    able = {
-        locallists.Sort.NETWORK: {Subject.CLIENT, Subject.HELO},
-        locallists.Sort.NAME: set(locallists.SUBJECTS) - {Subject.CLIENT},
-        locallists.Sort.MAILBOX: MAILBOXES,
-    }
-    for sort, line in table.first.items():
-        if not able[sort] & set(of):
-            names = ", ".join(f'"{one.value}"' for one in locallists.SUBJECTS if one in able[sort])
-            return line, f"{sort.value} matches only where the list is of {names}"
-    return None
 
 
 def _nearest(fields: Mapping[str, Given], *keys: str) -> Place:

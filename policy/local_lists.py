@@ -1,0 +1,127 @@
+"""Local lists, as policy files give them.
+
+    [[local_list]]
+    name   = "OUR_PARTNERS"
+    action = "allow"
+    of     = ["client", "sender"]
+    file   = "partners.list"
+
+What a list file holds is read in `oborona.policy.list_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse, subjects
+from oborona.reputation import locallists
+from oborona.reputation.locallists import BrokenLine, ListAction, Table
+from oborona.reputation.subject import MAILBOXES, Subject
+from oborona.toml import Document, Place
+from oborona.types import Mode
+
+MAX_LOCAL_LISTS: Final = 50
+MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
+
+
+class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a `[[local_list]]` table; this is their only list."""
+
+    name: Name
+    action: Annotated[ListAction, Meta(description="What its entries mean.")] | UnsetType = UNSET
+    of: Annotated[tuple[Subject, ...], subjects(locallists.SUBJECTS)] | UnsetType = UNSET
+    entries: (
+        Annotated[
+            tuple[str, ...],
+            Meta(
+                max_length=MAX_INLINE,
+                description="Addresses, networks, names, mail addresses.",
+                extra={"allowed": f"at most {MAX_INLINE} texts in brackets; more belong into a file"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    file: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z",
+                max_length=100,
+                description="File of more entries, one a line, in the policy folder.",
+                extra={"allowed": 'the name of a file in the policy folder, such as "partners.list"'},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    mode: Annotated[Mode, Meta(description="shadow: explained, decides nothing.")] | UnsetType = UNSET
+    enabled: Enabled | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
+
+
+class ListSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A local list whose file is not read yet."""
+
+    name: str
+    action: ListAction
+    of: tuple[Subject, ...]
+    entries: Table
+    file: str = ""
+    mode: Mode = Mode.LIVE
+    enabled: bool = True
+    why: str = ""
+    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
+
+
+def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
+    """Find the entry of a policy file that can't be used while its place is known."""
+    if "entries" in fields:
+        try:
+            locallists.entries(fields["entries"].value)
+        except BrokenLine as fault:
+            name = fields["name"].value
+            raise refuse(
+                f"local list {name}: {fault.problem}", document.value(*path, "entries", fault.line - 1)
+            ) from None
+
+
+LOCAL_LISTS: Final = Sort(
+    "local_list",
+    "local list",
+    LocalListTable,
+    MAX_LOCAL_LISTS,
+    (("action",), ("of",), ("entries", "file")),
+    _inspect,
+)
+
+
+def list_source(fields: Fields) -> ListSource:
+    """Return the local list that files give together, its file not read yet.
+
+    Raises:
+        PolicyError: entries that its subjects can never be.
+    """
+    values: dict[str, Any] = {key: given.value for key, given in fields.items()}
+    values["entries"] = locallists.entries(values.get("entries", ()))
+    source = ListSource(**values, places={key: given.place for key, given in fields.items()})
+    vain = in_vain(source.entries, source.of)
+    if vain is not None:
+        raise refuse(f"local list {source.name}: {vain[1]}", fields["entries"].place)
+    return source
+
+
+def in_vain(table: Table, of: tuple[Subject, ...]) -> tuple[int, str] | None:
+    """Return the line of an entry that none of a list's subjects can ever match, and what is wrong; None if there is none."""
+    able = {
+        locallists.Sort.NETWORK: {Subject.CLIENT, Subject.HELO},
+        locallists.Sort.NAME: set(locallists.SUBJECTS) - {Subject.CLIENT},
+        locallists.Sort.MAILBOX: MAILBOXES,
+    }
+    for sort, line in table.first.items():
+        if not able[sort] & set(of):
+            names = ", ".join(f'"{one.value}"' for one in locallists.SUBJECTS if one in able[sort])
+            return line, f"{sort.value} matches only where the list is of {names}"
+    return None

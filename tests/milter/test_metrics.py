@@ -1,0 +1,150 @@
+"""Metrics as Prometheus reads them, as the page says, and as the alerts that ship name them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from oborona.milter.metrics import METRICS, exposition
+from oborona.milter.resolver.stats import Stats
+from oborona.milter.status import ListStatus, Status
+from oborona.types import Action, Stage
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "etc/prometheus/oborona.rules"
+
+
+def status(worker: int, *, healthy: bool = True) -> Status:
+    return Status(
+        worker=worker,
+        pid=100 + worker,
+        time=1_800_000_000.0,
+        policy="abc",
+        verdicts={"connect reject": 2, "content accept": 5 + worker},
+        dns={"questions": 40, "sent": 30, "timeouts": 1},
+        lists={
+            "ZEN": ListStatus(
+                state="healthy" if healthy else "sick",
+                since=0.0,
+                why='it "said"\n\\nothing',
+                asked=9,
+                listed=2,
+                unanswered=3,
+            )
+        },
+    )
+
+
+def families(statuses: Sequence[Status]) -> dict[str, Metric]:
+    return {one.name: one for one in text_string_to_metric_families(exposition(statuses).decode())}
+
+
+def samples(statuses: Sequence[Status]) -> dict[tuple[str, str], float]:
+    """Return the values by name and labels, those of the worker first."""
+    return {
+        (
+            sample.name,
+            " ".join(sample.labels[label] for label in sorted(sample.labels, key=_order)),
+        ): sample.value
+        for family in families(statuses).values()
+        for sample in family.samples
+    }
+
+
+def _order(label: str) -> tuple[bool, str]:
+    return label != "worker", label
+
+
+def test_prometheus_reads_every_value() -> None:
+    found = samples([status(0), status(1, healthy=False)])
+    assert found["oborona_up", "0"] == found["oborona_up", "1"] == 1
+    assert found["oborona_verdicts_total", "0 reject connect"] == 2
+    assert found["oborona_verdicts_total", "1 accept content"] == 6
+    assert found["oborona_dns_total", "0 timeouts"] == 1
+    assert (found["oborona_dns_list_healthy", "0 ZEN"], found["oborona_dns_list_healthy", "1 ZEN"]) == (1, 0)
+    outcomes = {
+        outcome: found["oborona_dns_list_questions_total", f"0 ZEN {outcome}"]
+        for outcome in ("listed", "unanswered", "unlisted")
+    }
+    assert outcomes == {"listed": 2, "unanswered": 3, "unlisted": 4}
+
+
+def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
+    read = families([status(3)])
+    assert read.keys() == {one.name for one in METRICS}
+    for one in METRICS:
+        family = read[one.name]
+        assert family.type == ("counter" if one.counts else "gauge")
+        assert family.documentation == one.help
+        assert family.samples, one.name
+        for sample in family.samples:
+            assert set(sample.labels) == {"worker", *one.labels}
+
+
+def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
+    read = families([])
+    assert read.keys() == {one.name for one in METRICS}
+    assert not any(family.samples for family in read.values())
+
+
+def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
+    unknown = Status(
+        worker=0, pid=1, time=0.0, policy="", lists={"NEW": ListStatus(state="unknown", since=0.0)}
+    )
+    assert samples([unknown])["oborona_dns_list_healthy", "0 NEW"] == 0
+
+
+def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
+    page = (ROOT / "docs/monitoring.md").read_text()
+    for one in METRICS:
+        name = f"{one.name}_total" if one.counts else one.name
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+        assert one.help in line
+        assert all(f"`{label}`" in line for label in ("worker", *one.labels))
+
+
+SELECTOR = re.compile(r"\b(oborona_\w+)(?:\{([^}]*)\})?")
+VALUES = {
+    "stage": {stage.value for stage in Stage},
+    "action": {action.value for action in Action},
+    "event": set(Stats.__struct_fields__),
+    "outcome": {"listed", "unlisted", "unanswered"},
+}
+
+
+ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
+def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
+    labels = {(f"{one.name}_total" if one.counts else one.name): {"worker", *one.labels} for one in METRICS}
+    expression = str(alert["expr"])
+    named = SELECTOR.findall(expression)
+    assert named
+    for name, matchers in named:
+        assert name in labels, name
+        for label, value in re.findall(r'(\w+)\s*=~?\s*"([^"]*)"', matchers):
+            assert label in labels[name]
+            assert value in VALUES[label], value
+    grouped = {
+        word for words in re.findall(r"\bby\s*\(([^)]*)\)", expression) for word in re.findall(r"\w+", words)
+    }
+    assert all(grouped <= labels[name] for name, _ in named)
+    summary = str(alert["annotations"])
+    assert set(re.findall(r"\$labels\.(\w+)", summary)) <= grouped
+
+
+def test_prometheus_accepts_the_alerts() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("needs promtool")
+    done = subprocess.run([promtool, "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

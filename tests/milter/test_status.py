@@ -1,0 +1,112 @@
+"""What workers say of themselves while they run, from a worker's hand to a reader's."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from oborona.errors import StoreError
+from oborona.milter.status import STALE_S, STATUS, ListStatus, Status, Tally, read, remove, write
+from oborona.types import Action, Stage
+
+NOW = 1_800_000_000.0
+
+
+def status(worker: int = 0, time: float = NOW, **more: object) -> Status:
+    return Status(worker=worker, pid=7, time=time, policy="abc", **more)  # type: ignore[arg-type]
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    full = status(
+        verdicts={"connect reject": 3, "content accept": 5},
+        dns={"questions": 9},
+        lists={"ZEN": ListStatus(state="sick", since=NOW, why="no answer", asked=3, listed=1, unanswered=2)},
+    )
+    write(tmp_path, full)
+    assert read(tmp_path, NOW) == [full]
+    write(tmp_path, status(verdicts={"content accept": 6}))
+    assert read(tmp_path, NOW) == [status(verdicts={"content accept": 6})]
+    assert [file.name for file in (tmp_path / STATUS).iterdir()] == ["worker-0.json"]
+
+
+def test_workers_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for worker in (10, 2, 0):
+        write(tmp_path, status(worker))
+    assert [one.worker for one in read(tmp_path, NOW)] == [0, 2, 10]
+    remove(tmp_path, 2)
+    remove(tmp_path, 2)
+    assert [one.worker for one in read(tmp_path, NOW)] == [0, 10]
+
+
+def test_a_worker_that_was_killed_is_forgotten(tmp_path: Path) -> None:
+    write(tmp_path, status(0, NOW - STALE_S - 1))
+    write(tmp_path, status(1, NOW - STALE_S + 1))
+    write(tmp_path, status(2, NOW + STALE_S + 1))  # the clock was set back
+    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+
+
+def test_where_nobody_has_run_there_is_nothing(tmp_path: Path) -> None:
+    assert read(tmp_path / "nowhere", NOW) == []
+    remove(tmp_path / "nowhere", 0)
+
+
+def test_a_folder_that_is_none_is_an_error_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / STATUS).write_text("")
+    with pytest.raises(StoreError, match=str(tmp_path)):
+        write(tmp_path, status())
+    with pytest.raises(StoreError, match=str(tmp_path)):
+        read(tmp_path, NOW)
+
+
+def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, status(1))
+    folder = tmp_path / STATUS
+    (folder / "worker-2.json").mkdir()
+    (folder / "worker-3.json").symlink_to(folder / "nowhere")
+    (folder / ".worker-4").write_bytes(msgspec.json.encode(status(4)))  # half-way when its writer was killed
+    (folder / "notes.json").write_bytes(msgspec.json.encode(status(5)))
+    (folder / "worker-6.json").write_bytes(msgspec.json.encode({"worker": 6, "of": "another version"}))
+    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+
+
+@given(raw=st.binary(max_size=300) | st.sampled_from([b"[" * 100_000, b'{"worker":' * 50_000, b"\xff\xfe"]))
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_nothing_that_stands_in_a_file_breaks_the_reader(tmp_path: Path, raw: bytes) -> None:
+    """Whatever the bytes: they are left out, and the others are read."""
+    write(tmp_path, status(1))
+    (tmp_path / STATUS / "worker-9.json").write_bytes(raw)
+    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+
+
+def test_no_reader_sees_half_of_it(tmp_path: Path) -> None:
+    sizes = (1, 20_000)
+    write(tmp_path, status())
+    done = threading.Event()
+
+    def replace() -> None:
+        for turn in range(200):
+            write(tmp_path, status(dns=dict.fromkeys(map(str, range(sizes[turn % 2])), turn)))
+        done.set()
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    looks = 0
+    while not done.is_set():
+        assert len(read(tmp_path, NOW)) == 1
+        looks += 1
+    writer.join()
+    assert looks > 0
+
+
+def test_verdicts_are_counted_by_stage_and_action() -> None:
+    tally = Tally()
+    for action in (Action.REJECT, Action.REJECT, Action.TEMPFAIL):
+        tally.count(Stage.CONNECT, action)
+    tally.count(Stage.CONTENT, Action.ACCEPT)
+    assert tally.counts == {"connect reject": 2, "connect tempfail": 1, "content accept": 1}
