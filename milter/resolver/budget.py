@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -32,7 +33,9 @@ class Budgeted:
         clock: seconds, monotonic.
     """
 
-    def __init__(self, asker: Knowing, *, questions: int, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, asker: Knowing, *, questions: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._asker = asker
         self._questions = questions
         self._seconds = seconds  # left at `_since`

@@ -26,7 +26,7 @@ Heard = Callable[[bytes | None], None]
 
 
 @cache
-def _where(server: Server) -> tuple[socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int]]:
+def _where(server: Server) -> tuple[socket.AddressFamily, tuple[object, ...]]:
     """Return family and address as the system wants them; OSError when it has no such scope."""
     flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
     family, *_, address = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_DGRAM, flags=flags)[0]

@@ -54,7 +54,7 @@ class Resolver:
         self.stats = Stats()
         self._timeout_s = timeout_s
         self._tries = tries
-        self._servers = tuple(servers)
+        self.servers = tuple(servers)
         self._standing = Standing(servers)
         self._cache = Cache(cache_entries, clock)
         self._links: Links | None = None
@@ -115,7 +115,7 @@ class Resolver:
     async def _answer(self, chain: Chain, kind: Kind) -> Answer:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._timeout_s
-        self._links = self._links or Links(self._servers, loop, self.stats)
+        self._links = self._links or Links(self.servers, loop, self.stats)
         if not await self._seat(until):
             return failure("busy")
         try:

@@ -67,7 +67,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
                 return self.links
             case Subject.ADDRESSES:
                 return self.addresses
-        return ()
+            case Subject.RECIPIENT:
+                return ()  # nobody's business
 
 
 def questions(

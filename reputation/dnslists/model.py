@@ -39,10 +39,6 @@ class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     terms: str = ""  # of use
 
-    def asks(self, of: Subject) -> bool:
-        """Return whether it is asked about a subject."""
-        return of in self.of
-
     @property
     def of_addresses(self) -> bool:
         """Whether it lists IP addresses."""

@@ -129,11 +129,12 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
     await bank.probe()
     assert lines(caplog) == [("INFO", "DNS list is well", {"list": "ONE"})]
     caplog.clear()
+    bank.now += HEALTHY_S
     bank.say("12.11.10.9.one.test", FAILED)
     for _ in range(IN_A_ROW + 3):
         await bank.look()
     status = bank.lists.statuses()["ONE"]
-    assert (status.state, status.since) == ("sick", WALL + 1000)
+    assert (status.state, status.since) == ("sick", WALL + 1000 + HEALTHY_S)
     assert (status.asked, status.unanswered) == (IN_A_ROW, IN_A_ROW), "nobody waits for it any more"
     ((level, text, fields),) = lines(caplog)
     assert (level, text, fields["list"]) == ("WARNING", "DNS list counts nothing until it is well", "ONE")

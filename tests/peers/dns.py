@@ -26,7 +26,6 @@ import dns.message
 import dns.name
 import dns.rcode
 import dns.rdata
-import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
@@ -197,12 +196,14 @@ class Zones:
             values = (records or {}).get(kind, ())
             alias = () if records is None or kind == "CNAME" else records.get("CNAME", ())
             if values:
-                response.answer.append(self._rrset(name, kind, values))
+                response.answer += [
+                    self._rrset(name, kind, value) for value in values
+                ]  # dnspython mixes those of one
             elif alias:
-                links = self._rrset(name, "CNAME", alias)
-                response.answer.append(links)
+                link = self._rrset(name, "CNAME", alias[0])
+                response.answer.append(link)
                 if chase:
-                    name = cast(dns.name.Name, links[0].target)
+                    name = cast(dns.name.Name, link[0].target)
                     continue
             else:
                 if records is None:
@@ -229,11 +230,8 @@ class Zones:
                 break  # RFC 4592: the closest encloser is not above a name that exists
         return None
 
-    def _rrset(self, name: dns.name.Name, kind: str, values: Iterable[str | bytes]) -> dns.rrset.RRset:
-        rrset = dns.rrset.RRset(name, dns.rdataclass.IN, dns.rdatatype.from_text(kind))
-        for value in values:
-            rrset.add(_rdata(kind, value), self.ttl)
-        return rrset
+    def _rrset(self, name: dns.name.Name, kind: str, value: str | bytes) -> dns.rrset.RRset:
+        return dns.rrset.from_rdata(name, self.ttl, _rdata(kind, value))
 
     def _deny(self, response: dns.message.Message) -> None:
         if self.negative_ttl is not None:

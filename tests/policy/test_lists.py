@@ -76,6 +76,32 @@ def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     assert "dns_list.ZEN.name" not in changed.lists
 
 
+@pytest.mark.parametrize(
+    ("changed", "probe", "good"),
+    [
+        ("", "9.9.9.7", True),
+        ("", "listed.example", False),
+        ('hash = "sha1"\nof = ["from"]', "listed@list.example", True),
+        ('hash = "sha1"\nof = ["from"]', "listed.example", False),
+        ('of = ["links"]', "listed.example", True),
+        ('of = ["links"]', "9.9.9.7", False),
+        ('of = ["links"]\nips = true', "9.9.9.7", True),
+        ('of = ["links"]', "listed..example", False),
+        ('of = ["links"]', "listed example", False),
+    ],
+)
+def test_a_test_point_is_something_that_the_list_could_hold(
+    tmp_path: Path, changed: str, probe: str, good: bool
+) -> None:
+    local = f'[[dns_list]]\nname = "ZEN"\n{changed}\nprobe = "{probe}"\n'
+    if good:
+        assert policy(tmp_path, a=DNS, b=local).dns_lists[0].probe == probe
+        return
+    with pytest.raises(PolicyError, match="is nothing that it could list") as refused:
+        policy(tmp_path, a=DNS, b=local)
+    assert refused.value.line == local.count("\n")
+
+
 def test_entries_stand_in_the_policy_file_and_in_a_list_file(tmp_path: Path) -> None:
     (tmp_path / "deny.list").write_text("198.51.100.7\nspammer@spam.example\n")
     loaded = policy(tmp_path, a=LOCAL)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 
+import dns.message
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
@@ -50,7 +51,12 @@ async def test_a_question_that_nobody_answers_ends_in_its_time(
 
 async def test_the_deadline_holds_over_a_chain_of_slow_links(make: Make, zones: Zones) -> None:
     zones.add({f"n{number}.test": {"CNAME": f"n{number + 1}.test"} for number in range(10)})
-    zones.reply("*", lambda question: [time.sleep(0.1) or zones.answer(question, chase=False).to_wire()])
+
+    def slowly(question: dns.message.Message) -> list[bytes]:
+        time.sleep(0.1)
+        return [zones.answer(question, chase=False).to_wire()]
+
+    zones.reply("*", slowly)
     async with make(timeout_s=0.35) as resolver:
         answer = await asyncio.wait_for(resolver.ask("n0.test", Kind.A), SLACK_S)
         assert answer == Answer(outcome=Outcome.TEMPERROR, why="timeout")

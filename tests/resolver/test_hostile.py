@@ -53,14 +53,13 @@ async def test_wrong_answers_before_the_right_one_are_ignored(make: Make, zones:
             octets[2] &= 0x7F
 
         yield from (forged(zones, question, change) for change in (wrong_id, wrong_name, wrong_kind, query))
-        yield b""
         yield struct.pack("!H", question.id)
         yield zones.answer(question).to_wire()
 
     zones.reply("example.test", reply)
     async with make() as resolver:
         assert await ask(resolver) == FOUND
-        assert resolver.stats.ignored == 6
+        assert resolver.stats.ignored == 5
         assert resolver.stats.sent == 1
 
 
@@ -124,7 +123,7 @@ async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> N
 
     def reply(question: dns.message.Message) -> Iterable[bytes]:
         octets = bytearray(zones.answer(question).to_wire())
-        begin = 12 + len(question.question[0].name.to_wire()) + 4
+        begin = 12 + len(question.question[0].name.to_text()) + 1 + 4
         for _ in range(dice.randint(1, 6)):
             place = dice.choice([3, 6, 7, 8, 9, 10, 11, *range(begin, len(octets))])
             octets[place] = dice.randrange(256)

@@ -38,6 +38,7 @@ LABELS = st.lists(st.binary(min_size=1, max_size=63), min_size=1, max_size=6).fi
 def test_names_travel(name: str, labels: list[bytes]) -> None:
     wire = names.encode(name)
     assert wire == b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+    assert wire is not None
     assert names.encode(names.decode(wire)) == wire
 
 
@@ -59,6 +60,7 @@ def test_what_can_be_no_name(name: str) -> None:
 def test_text_is_that_of_dnspython_and_leads_back(labels: list[bytes]) -> None:
     theirs = dns.name.Name([*labels, b""]).canonicalize()
     wire = theirs.to_wire()
+    assert wire is not None
     assert names.decode(wire) == theirs.to_text(omit_final_dot=True)
     assert names.encode(names.decode(wire)) == wire
 
@@ -90,7 +92,7 @@ def test_any_bytes_are_a_name_or_malformed_as_dnspython_says(data: bytes, at: in
         ours = None
     try:
         name, used = dns.name.from_wire(data, at)
-        theirs: tuple[bytes, int] | None = name.canonicalize().to_wire(), at + used
+        theirs: tuple[bytes | None, int] | None = name.canonicalize().to_wire(), at + used
     except (dns.exception.DNSException, IndexError, ValueError):
         theirs = None
     assert ours == theirs

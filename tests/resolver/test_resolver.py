@@ -10,11 +10,11 @@ import pytest
 
 from oborona.dns import Answer, Kind, Outcome, Record
 from oborona.milter.resolver import Resolver, Stats
-from tests.peers.dns import Fault, Zones
+from tests.peers.dns import Fault, Values, Zones
 
 Make = Callable[..., Resolver]
 
-RECORDS = {
+RECORDS: dict[str, dict[str, Values]] = {
     "example.test": {
         "A": ["192.0.2.1", "192.0.2.2"],
         "AAAA": "2001:0db8:0:0::1",

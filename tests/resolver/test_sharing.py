@@ -10,6 +10,7 @@ import pytest
 from oborona.dns import Answer, Kind, Outcome
 from oborona.milter.resolver import Resolver, Server
 from oborona.milter.resolver import resolver as module
+from oborona.milter.resolver.chain import Chain
 from tests.peers.dns import Fault, Zones
 
 Make = Callable[..., Resolver]
@@ -109,7 +110,7 @@ async def test_a_fault_of_ours_reaches_all_who_wait(make: Make, monkeypatch: pyt
         raise ZeroDivisionError
 
     async with make() as resolver:
-        monkeypatch.setattr(module.Chain, "follow", broken)
+        monkeypatch.setattr(Chain, "follow", broken)
         told: list[dict[str, object]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
         waiting = [resolver.ask("other.test", Kind.A) for _ in range(2)]

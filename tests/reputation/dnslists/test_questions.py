@@ -159,6 +159,16 @@ def test_of_too_many_links_the_first_and_the_last_are_asked_about() -> None:
     ]
 
 
+def test_nobody_is_asked_about_a_recipient() -> None:
+    assert EVERYTHING.values(Subject.RECIPIENT) == ()
+
+
+def test_a_mail_address_of_a_thousand_characters_is_none() -> None:
+    one = a_list(Subject.SENDER, hash=Hash.SHA1)
+    assert names(one, Asked(sender="a" * 1000 + "@example.com")) == []
+    assert len(names(one, Asked(sender="a" * 300 + "@example.com"))) == 1
+
+
 def test_only_lists_that_may_be_asked_are() -> None:
     good, sick = a_list(name="GOOD", zone="good.test"), a_list(name="SICK", zone="sick.test")
     asked = questions([good, sick], EVERYTHING, NOWHERE, lambda one: one.name == "GOOD")

@@ -49,6 +49,7 @@ def decided(lists: LocalLists, of: Subject, value: str) -> str:
         (Subject.SENDER, "bob@lists.example.net", "DENY deny @lists.example.net"),
         (Subject.SENDER, "bob@sub.lists.example.net", ""),
         (Subject.SENDER, "bob", ""),
+        (Subject.SENDER, "@lists.example.net", "DENY deny @lists.example.net"),
         (Subject.SENDER, "", ""),
         (Subject.RECIPIENT, "ann@xn--bcher-kva.example", "DENY deny .xn--bcher-kva.example"),
         (Subject.FROM, "ann@bücher.example", "DENY deny .xn--bcher-kva.example"),

@@ -1,0 +1,109 @@
+"""What one message may ask, and how long it may wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from oborona.dns import Answer, Kind, Outcome
+from oborona.milter.resolver import Budgeted, Resolver
+from tests.peers.dns import Fault, Zones
+
+Make = Callable[..., Resolver]
+SPENT = Answer(outcome=Outcome.TEMPERROR, why="budget")
+
+
+@pytest.fixture(autouse=True)
+def fill(zones: Zones) -> None:
+    zones.add({f"n{number}.test": {"A": "192.0.2.1"} for number in range(9)})
+
+
+class Known:
+    """Knows nothing, and answers after a time of its own clock."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.asked = 0
+
+    def clock(self) -> float:
+        return self.now
+
+    def known(self, name: str, kind: Kind) -> Answer | None:
+        return None
+
+    async def ask(self, name: str, kind: Kind) -> Answer:
+        self.asked += 1
+        await asyncio.sleep(0)
+        self.now += float(name)
+        return Answer(outcome=Outcome.NO_NAME)
+
+
+async def test_questions_are_counted_and_answers_at_hand_are_free(make: Make, zones: Zones) -> None:
+    async with make() as resolver:
+        await resolver.ask("n0.test", Kind.A)
+        asker = Budgeted(resolver, questions=2, seconds=60)
+        for name in ("n0.test", "n1.test", "n1.test", "no..name", "n2.test", "n0.test", "n2.test"):
+            assert (await asker.ask(name, Kind.A)).outcome is not Outcome.TEMPERROR
+        assert await asker.ask("n3.test", Kind.A) == SPENT
+        assert (await asker.ask("n1.test", Kind.A)).outcome is Outcome.FOUND
+        assert (await resolver.ask("n3.test", Kind.A)).outcome is Outcome.FOUND  # it is not kept for others
+    assert zones.count("n3.test") == 1
+
+
+async def test_no_budget_asks_nothing(make: Make, zones: Zones) -> None:
+    async with make() as resolver:
+        assert await Budgeted(resolver, questions=0, seconds=60).ask("n0.test", Kind.A) == SPENT
+        assert await Budgeted(resolver, questions=9, seconds=0).ask("n0.test", Kind.A) == SPENT
+    assert zones.asked == []
+
+
+async def test_a_question_gets_the_time_that_is_left(make: Make, zones: Zones) -> None:
+    zones.fault("hang.test", Fault.HANG)
+    async with make(timeout_s=60.0) as resolver:
+        asker = Budgeted(resolver, questions=9, seconds=0.2)
+        assert await asyncio.wait_for(asker.ask("hang.test", Kind.A), 20) == SPENT
+        assert await asker.ask("n0.test", Kind.A) == SPENT
+        patient = Budgeted(resolver, questions=9, seconds=60)
+        assert (await patient.ask("n0.test", Kind.A)).outcome is Outcome.FOUND
+
+
+async def test_who_runs_out_of_time_leaves_the_others_their_answer(make: Make, zones: Zones) -> None:
+    zones.delay("n0.test", 0.3)
+    async with make(timeout_s=60.0) as resolver:
+        hasty = Budgeted(resolver, questions=9, seconds=0.1)
+        answers = await asyncio.gather(hasty.ask("n0.test", Kind.A), resolver.ask("n0.test", Kind.A))
+    assert answers[0] == SPENT
+    assert answers[1].outcome is Outcome.FOUND
+    assert zones.count("n0.test") == 1
+
+
+async def test_time_passes_only_while_something_is_asked() -> None:
+    known = Known()
+    asker = Budgeted(known, questions=99, seconds=10, clock=known.clock)
+    for _ in range(3):
+        assert await asker.ask("3", Kind.A) != SPENT
+        known.now += 1000
+    assert await asker.ask("3", Kind.A) != SPENT  # one second was left
+    assert await asker.ask("0", Kind.A) == SPENT
+    assert known.asked == 4
+
+
+async def test_questions_at_a_time_wait_together() -> None:
+    known = Known()
+    asker = Budgeted(known, questions=99, seconds=10, clock=known.clock)
+    await asyncio.gather(*(asker.ask("1", Kind.A) for _ in range(8)))  # eight seconds, not 1 + 2 + ... + 8
+    assert await asker.ask("0", Kind.A) != SPENT
+
+
+async def test_cancellation_passes_and_counts(make: Make, zones: Zones) -> None:
+    zones.fault("hang.test", Fault.HANG)
+    async with make(timeout_s=60.0) as resolver:
+        asker = Budgeted(resolver, questions=1, seconds=60)
+        asking = asyncio.create_task(asker.ask("hang.test", Kind.A))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert await asker.ask("n0.test", Kind.A) == SPENT

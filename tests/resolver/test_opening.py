@@ -1,0 +1,58 @@
+"""The resolver that settings and the system describe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oborona.config import Dns
+from oborona.dns import Kind
+from oborona.milter.resolver import Server, open_resolver
+from oborona.milter.resolver.opening import system_servers
+from tests.peers.dns import Fault, Zones
+
+HERE = (Server("127.0.0.1"),)
+
+
+async def test_settings_name_servers_and_limits(zones: Zones) -> None:
+    zones.add({"example.test": {"A": "192.0.2.1"}})
+    with Zones() as silent:
+        silent.fault("*", Fault.HANG)
+        servers = f"{silent.setting} {zones.setting}"
+        async with open_resolver(Dns(servers=servers, timeout_s=0.5, cache_entries=0)) as resolver:
+            assert (await resolver.ask("example.test", Kind.A)).names == ("192.0.2.1",)
+            assert (await resolver.ask("example.test", Kind.A)).names == ("192.0.2.1",)
+            assert resolver.stats.cached == 0
+            zones.fault("*", Fault.HANG)
+            assert (await resolver.ask("example.test", Kind.A)).why == "timeout"
+    assert zones.count("example.test") == 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("text", "servers"),
+    [
+        ("nameserver 192.0.2.53\nnameserver 2001:db8::53\n", (Server("192.0.2.53"), Server("2001:db8::53"))),
+        ("# nameserver 192.0.2.1\n;nameserver 192.0.2.2\n\tnameserver\t192.0.2.3 # x\nsearch a b\n", (Server("192.0.2.3"),)),
+        ("nameserver fe80::1%eth0", (Server("fe80::1%eth0"),)),
+        ("nameserver 192.0.2.1\n" * 4, (Server("192.0.2.1"),) * 3),
+        ("nameserver example.test\nnameserver\nnameserver 192.0.2.1:54\nnameserver [::1]\n", HERE),
+        ("options rotate\n", HERE),
+        ("", HERE),
+        ("\udcff\0nameserver \udcfe\n", HERE),
+    ],
+)  # fmt: skip
+def test_the_system_names_servers(tmp_path: Path, text: str, servers: tuple[Server, ...]) -> None:
+    file = tmp_path / "resolv.conf"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert system_servers(file) == servers
+
+
+def test_a_system_without_a_file_asks_this_machine(tmp_path: Path) -> None:
+    assert system_servers(tmp_path / "none") == HERE
+    assert system_servers(tmp_path) == HERE
+
+
+async def test_without_a_setting_the_system_s_servers_are_asked() -> None:
+    async with open_resolver(Dns()) as resolver:
+        assert resolver.servers == system_servers()
