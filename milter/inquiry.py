@@ -6,8 +6,8 @@
 
 Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
 they are put ahead (`begin`).  Nothing is asked about our own people, and what lists said of a client before he logged in is dropped; only the signatures
-under a message that came from this machine or a private network are looked at, for it may be forwarded.  A fault of ours in a method is logged, and that
-method knows nothing; the others go on.
+under a message that came from this machine or a private network are looked at, for it may be forwarded.  Whom the site's own lists let in or keep out
+no other list is asked about.  A fault of ours in a method is logged, and that method knows nothing; the others go on.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from oborona.milter.lists import Lists, Looked
 from oborona.policy.evidence import Evidence
 from oborona.policy.facts import is_own
 from oborona.policy.load import Policy
+from oborona.policy.local import match
 from oborona.reputation.dnslists import Asked
 from oborona.types import Envelope, Stage
 
@@ -168,8 +169,8 @@ class Inquirer:
         return self._asker
 
     async def _look(self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker) -> Looked:
-        if is_own(envelope):
-            return Looked()
+        if is_own(envelope) or match(policy.local_lists, envelope, Stage.CONTENT) is not None:
+            return Looked()  # the site's own lists decide, whatever others say
         look = partial(self._means.lists.look, asked, policy.dns_lists, asker)
         return await _guarded(look, "lists", Looked())
 
@@ -204,9 +205,8 @@ class Inquirer:
         domains = () if is_own(envelope) else message.from_domains
         wanted = questions(letter, domains, limit=table.max_signatures)
         # SPF may still be under way: the keys do not wait for it
-        identity, *_ = await asyncio.gather(
-            self._of_envelope(), *(asker.ask(name, kind) for name, kind in wanted)
-        )
+        ahead = asyncio.gather(*(asker.ask(name, kind) for name, kind in wanted))
+        identity, _ = await asyncio.gather(self._of_envelope(), ahead)
         return await verify(
             letter,
             identity,

@@ -8,6 +8,7 @@ import msgspec
 
 from oborona.authentication.model import Identity
 from oborona.message.model import Message
+from oborona.policy.expression.template import printable
 from oborona.policy.load import Policy
 from oborona.reputation.dnslists import Listing, strongest
 from oborona.types import Envelope, RuleHit, Stage
@@ -22,8 +23,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hits(self) -> list[RuleHit]:
-        """What the lists add to the score: each list once, by its weightiest answer."""
-        return [one.hit for one in strongest(self.listings)]
+        """What the lists add to the score: each list once, by its weightiest answer; in words fit for a header."""
+        return [msgspec.structs.replace(one.hit, say=printable(one.say)) for one in strongest(self.listings)]
 
 
 class Inquiry(Protocol):

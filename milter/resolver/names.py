@@ -31,8 +31,10 @@ def encode(name: str) -> bytes | None:
     """Return a name as it travels, in lower case; None when it can be no name that anybody asks for.
 
     Args:
-        name: with or without final dot. The root and the empty text are None.
+        name: with or without final dot; "." is the root, the empty text is None.
     """
+    if name == ".":
+        return b"\0"
     if len(name) > MAX_TEXT:
         return None
     octets = name.encode() if name.isascii() else _a_labels(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from oborona.config import Dns, Server, parse_servers
 from oborona.errors import ConfigError
-from oborona.milter.resolver.resolver import Resolver
+from oborona.milter.resolver.resolver import TRIES, UNDER_WAY, Resolver
 
 SYSTEM: Final = Path("/etc/resolv.conf")
 MOST: Final = 3  # servers that a system asks: MAXNS of resolv.conf(5)
@@ -15,11 +17,25 @@ MOST: Final = 3  # servers that a system asks: MAXNS of resolv.conf(5)
 
 def open_resolver(settings: Dns) -> Resolver:
     """Return a resolver for a site's settings; it asks nothing yet."""
+    servers = parse_servers(settings.servers) or system_servers()
     return Resolver(
-        parse_servers(settings.servers) or system_servers(),
+        servers,
         timeout_s=settings.timeout_s,
         cache_entries=settings.cache_entries,
+        under_way=places(servers, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
     )
+
+
+def places(servers: Sequence[Server], files: int) -> int:
+    """Return how many questions may be under way in a process that may open so many files.
+
+    A question to a server on another machine has a socket of its own for each try; together they take a quarter of the files, the mail
+    servers' connections have the others.
+    """
+    far = sum(not server.loopback for server in servers)
+    if not far or files == resource.RLIM_INFINITY:
+        return UNDER_WAY
+    return max(1, min(UNDER_WAY, files // 4 // (far * TRIES)))
 
 
 def system_servers(file: Path = SYSTEM) -> tuple[Server, ...]:

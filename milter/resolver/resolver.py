@@ -25,7 +25,7 @@ from oborona.milter.resolver.standing import Standing
 from oborona.milter.resolver.stats import Stats
 
 TRIES: Final = 2  # times that each server is asked
-UNDER_WAY: Final = 500  # questions at a time: each may need a socket; the others wait within their time
+UNDER_WAY: Final = 2000  # questions at a time: enough for many slow zones at once, few enough to tell ids apart
 CACHE_ENTRIES: Final = 10_000
 
 _NO_NAME: Final = Answer(outcome=Outcome.NO_NAME)
@@ -39,6 +39,7 @@ class Resolver:
         timeout_s: for a whole question: all servers, tries and CNAMEs.
         tries: times that each server is asked before the question is given up.
         cache_entries: room for so many answers.
+        under_way: questions at a time; further ones wait within their time.
         clock: seconds, monotonic; the cache counts by it.
     """
 
@@ -49,6 +50,7 @@ class Resolver:
         timeout_s: float = 2.0,
         tries: int = TRIES,
         cache_entries: int = CACHE_ENTRIES,
+        under_way: int = UNDER_WAY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stats = Stats()
@@ -58,7 +60,7 @@ class Resolver:
         self._standing = Standing(servers)
         self._cache = Cache(cache_entries, clock)
         self._links: Links | None = None
-        self._room = asyncio.Semaphore(UNDER_WAY)
+        self._room = asyncio.Semaphore(under_way)
         self._flights: dict[bytes, _Flight] = {}
         self._closed = False
 

@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 
 Record = str | bytes | tuple[int, str]
-"""A, AAAA: canonical address. NS, CNAME, PTR: name. MX: preference and name. TXT: its strings joined. Names are lower case, without final dot."""
+"""A, AAAA: canonical address. NS, CNAME, PTR: name. MX: preference and name. TXT: its strings joined. SOA: its fields with spaces between. Names are lower case, without final dot."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Asker(Protocol):
         """Return the answer to one question, within a deadline; never raises.
 
         Args:
-            name: with or without final dot, any case; what can be no name (empty label, over 63 or 253 octets) does not exist.
+            name: with or without final dot, any case; "." is the root; what can be no name (empty label, over 63 or 253 octets) does not exist.
             kind: of record.
         """
         ...

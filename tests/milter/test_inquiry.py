@@ -241,7 +241,7 @@ async def test_nothing_is_asked_about_our_own_people(tmp_path: Path, said: dict[
     whole = await desk.inquirer.whole(message(), here, desk.policy, truncated=False)
     assert desk.asked == set()
     assert evidence == whole
-    assert whole.listings == whole.unanswered == ()
+    assert (whole.listings, whole.unanswered) == ((), ())
 
 
 @pytest.mark.parametrize(

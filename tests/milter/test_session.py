@@ -48,6 +48,7 @@ class Table:
         (folder / "10.toml").write_text(
             f'[verdict]\nreject_score = 200\n[[rule]]\nname = "GTUBE"\nwhen = "found(\'gtube\')"\nscore = 1000\n{rules}\n'
         )
+        self.now = NOW
         self.counts = MemoryCounters()
         self.dns = Book(dns)
         self.tally = Tally()
@@ -62,7 +63,7 @@ class Table:
                 journal=journal or self.journal.append,
                 numbers=Numbers(1),
                 signing_key=KEY,
-                clock=lambda: NOW,
+                clock=lambda: self.now,
                 inquire=lambda: inquirer(self.dns, now=NOW),
                 own=lambda _ip, port: port == "587",
                 tally=self.tally,
@@ -81,7 +82,7 @@ class Table:
         return reply
 
     async def seen(self, kind: Type, piece: str) -> int:
-        totals = await self.counts.read([Hasher(KEY).shingle(kind, piece)], NOW)
+        totals = await self.counts.read([Hasher(KEY).shingle(kind, piece)], self.now)
         return totals[0][Window.DAY][Metric.SEEN]
 
 

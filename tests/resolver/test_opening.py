@@ -9,7 +9,7 @@ import pytest
 from oborona.config import Dns
 from oborona.dns import Kind
 from oborona.milter.resolver import Server, open_resolver
-from oborona.milter.resolver.opening import system_servers
+from oborona.milter.resolver.opening import places, system_servers
 from tests.peers.dns import Fault, Zones
 
 HERE = (Server("127.0.0.1"),)
@@ -51,6 +51,16 @@ def test_the_system_names_servers(tmp_path: Path, text: str, servers: tuple[Serv
 def test_a_system_without_a_file_asks_this_machine(tmp_path: Path) -> None:
     assert system_servers(tmp_path / "none") == HERE
     assert system_servers(tmp_path) == HERE
+
+
+def test_sockets_leave_files_for_others() -> None:
+    near, far = Server("127.0.0.1"), Server("192.0.2.53")
+    assert places([near, near], 1024) == 2000
+    assert places([far], 1024) == 128
+    assert places([far, near, far], 1024) == 64
+    assert places([far], 65_536) == 2000
+    assert places([far] * 3, 8) == 1
+    assert places([far], -1) == 2000  # no limit
 
 
 async def test_without_a_setting_the_system_s_servers_are_asked() -> None:

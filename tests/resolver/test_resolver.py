@@ -31,6 +31,7 @@ RECORDS: dict[str, dict[str, Values]] = {
     "loop.test": {"CNAME": "pool.test"},
     "pool.test": {"CNAME": "loop.test"},
     "xn--bcher-kva.test": {"A": "192.0.2.3"},
+    "": {"NS": "a.root.test"},
     "long.test": {"TXT": "x" * 20_000},
 }
 
@@ -55,6 +56,7 @@ def fill(zones: Zones) -> None:
         ("alias.test", Kind.CNAME, ("second.test",)),
         ("bücher.test", Kind.A, ("192.0.2.3",)),
         ("long.test", Kind.TXT, (b"x" * 20_000,)),
+        (".", Kind.NS, ("a.root.test",)),
     ],
 )
 async def test_records_are_found(make: Make, name: str, kind: Kind, records: tuple[Record, ...]) -> None:
@@ -85,7 +87,7 @@ async def test_denials(make: Make, name: str, kind: Kind, outcome: Outcome) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "a..test", "x" * 64 + ".test", "y" * 300, "\ud800", "ü" * 70 + ".test"]
+    "name", ["", "..", "a..test", "x" * 64 + ".test", "y" * 300, "\ud800", "ü" * 70 + ".test"]
 )
 async def test_what_can_be_no_name_costs_no_question(make: Make, zones: Zones, name: str) -> None:
     async with make() as resolver:

@@ -19,7 +19,9 @@ import msgspec
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
 
-HOLD: Final = {"smtpd_recipient_restrictions": "check_client_access static:HOLD, permit_auth_destination, reject"}
+HOLD: Final = {
+    "smtpd_recipient_restrictions": "check_client_access static:HOLD, permit_auth_destination, reject"
+}
 CONTACT: Final = "https://example.test/refused"
 LETTER: Final = (
     b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
@@ -28,12 +30,12 @@ LETTER: Final = (
 SPAM: Final = LETTER + b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\r\n"
 
 
-def eventually(what: Callable[[], bool], within_s: float = 15.0) -> None:
+def eventually(what: Callable[[], bool], within_s: float = 15.0, *, every_s: float = 0.05) -> None:
     """Wait until something is so."""
     until = time.monotonic() + within_s
     while not what():
         assert time.monotonic() < until, "it never came"
-        time.sleep(0.02)
+        time.sleep(every_s)
 
 
 class Gate:
@@ -57,7 +59,7 @@ class Gate:
         self.folder = Path(tempfile.mkdtemp(prefix="oborona-gate-", dir="/tmp"))
         self.folder.chmod(0o755)
         shutil.copytree(SETTINGS.parent / "policy.d", self.policy_folder)
-        self._local.write_text(policy)
+        self._write(policy)
         for name, text in (lists or {}).items():
             (self.policy_folder / name).write_text(text)
         milter = f"unix:{self.folder}/milter.sock"
@@ -81,9 +83,9 @@ class Gate:
     def policy_folder(self) -> Path:
         return self.folder / "policy.d"
 
-    @property
-    def _local(self) -> Path:
-        return self.policy_folder / "90-local.toml"
+    def _write(self, policy: str) -> None:
+        self._policy = policy
+        (self.policy_folder / "90-local.toml").write_text(f"# what is ours\n{policy}")
 
     def __enter__(self) -> Self:
         try:
@@ -102,9 +104,11 @@ class Gate:
         shutil.rmtree(self.folder)
 
     def policy(self, text: str) -> None:
-        """Give 90-local.toml another text; the daemon judges by it when this returns."""
+        """Give 90-local.toml this text; the daemon judges by it when this returns."""
+        if text == self._policy:
+            return
         before = len(self.events("policy loaded"))
-        self._local.write_text(text)
+        self._write(text)
         eventually(lambda: len(self.events("policy loaded")) > before)
 
     def send(
@@ -140,6 +144,13 @@ class Gate:
         eventually(lambda: len(self._of(ip)) >= number)
         found = self._of(ip)
         assert len(found) == number, found
+        return found
+
+    def verdict(self, reply: str) -> dict[str, Any]:
+        """Wait for the verdict that a refusal refers to, and return it."""
+        ident = reference(reply)
+        eventually(lambda: ident in {one["id"] for one in self.events("verdict")})
+        (found,) = (one for one in self.events("verdict") if one["id"] == ident)
         return found
 
     def _of(self, ip: str) -> list[dict[str, Any]]:

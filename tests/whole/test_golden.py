@@ -1,6 +1,7 @@
 """Golden mails: the same verdict, score and reason by the command line and through each transport behind a real Postfix.
 
-tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must come of it. Mails of your own, which are
+tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must come of it, NN-slug.dns (TOML: name, kind,
+record) what the DNS says about it, if that matters; all mails see one DNS. Mails of your own, which are
 nobody else's business, go into tests/golden/private/ in the same form; git does not see them.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
+from tests.peers.dns import Zones
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MAILS = sorted([*GOLDEN.glob("mails/*.eml"), *GOLDEN.glob("private/*.eml")])
+SENDER, CLIENT = "ann@a.example", {"ADDR": "192.0.2.7", "NAME": "mail.a.example"}
 each_mail = pytest.mark.parametrize("mail", MAILS, ids=lambda mail: mail.stem)
 
 
@@ -30,16 +34,40 @@ def want(mail: Path) -> dict[str, Any]:
     return wanted
 
 
+@pytest.fixture(scope="module")
+def dns() -> Iterator[Zones]:
+    with Zones() as running:
+        for mail in MAILS:
+            if mail.with_suffix(".dns").exists():
+                running.add(tomllib.loads(mail.with_suffix(".dns").read_text()))
+        yield running
+
+
 @pytest.fixture(scope="module", params=["native", "libmilter"])
-def door(request: pytest.FixtureRequest) -> Iterator[tuple[Oborona, Postfix]]:
-    settings = {"site.name": "mx.example.test", "milter.transport": request.param, "milter.workers": 1}
+def door(request: pytest.FixtureRequest, dns: Zones) -> Iterator[tuple[Oborona, Postfix]]:
+    settings = {
+        "site.name": "mx.example.test",
+        "milter.transport": request.param,
+        "milter.workers": 1,
+        "dns.servers": dns.setting,
+    }
     with Oborona(settings) as oborona, Postfix(oborona.milter) as postfix:
         yield oborona, postfix
 
 
 @each_mail
-def test_by_the_command_line(mail: Path, tmp_path: Path) -> None:
-    words = ["--state", str(tmp_path), "--set", "site.name=mx.example.test", "check", "--json", str(mail)]
+def test_by_the_command_line(mail: Path, tmp_path: Path, dns: Zones) -> None:
+    words = [
+        "--state",
+        str(tmp_path),
+        "--set",
+        "site.name=mx.example.test",
+        "--set",
+        f"dns.servers={dns.setting}",
+    ]
+    words += ["check", "--json", str(mail)]
+    if mail.with_suffix(".dns").exists():
+        words += ["--dns", "--from", SENDER, "--ip", CLIENT["ADDR"], "--name", CLIENT["NAME"]]
     found = json.loads(CliRunner().invoke(main, words, catch_exceptions=False).stdout)
     rules = {rule["name"]: rule["score"] for rule in found["rules"]}
     findings = sorted(finding["name"] for finding in found["findings"])
@@ -57,9 +85,7 @@ def test_through_postfix(mail: Path, door: tuple[Oborona, Postfix]) -> None:
     oborona, postfix = door
     before = len(oborona.log())
     raw = mail.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    replies = postfix.send(
-        raw, sender="ann@a.example", xclient={"ADDR": "192.0.2.7", "NAME": "mail.a.example"}
-    )
+    replies = postfix.send(raw, sender=SENDER, xclient=CLIENT)
     wanted = want(mail)
     assert replies[-1][:3] == ("550" if wanted["verdict"] == "reject" else "250")
     line = _line(oborona, before)

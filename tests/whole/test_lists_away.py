@@ -42,7 +42,11 @@ def in_time(gate: Gate, ip: str) -> str:
 
 
 def healthy(gate: Gate) -> str:
-    found = re.search(r'^oborona_dns_list_healthy\{list="BAD_CLIENTS",worker="0"\} (\S+)$', gate.oborona.run("metrics").stdout, re.M)
+    found = re.search(
+        r'^oborona_dns_list_healthy\{list="BAD_CLIENTS",worker="0"\} (\S+)$',
+        gate.oborona.run("metrics").stdout,
+        re.MULTILINE,
+    )
     return found[1] if found else "not there"
 
 
@@ -55,7 +59,7 @@ def test_a_list_counts_while_its_server_answers(gate: Gate, lists: Rbldnsd) -> N
     lists.start()
     eventually(lambda: bool(gate.events(WELL)), FIRST_S + 10)
     assert in_time(gate, LISTED).startswith("554 5.7.1 Connection refused, listed by BAD_CLIENTS")
-    eventually(lambda: healthy(gate) == "1.0")
+    eventually(lambda: healthy(gate) == "1.0", every_s=0.5)
 
     lists.stop()
     time.sleep(1.1)  # its last answer is forgotten
@@ -65,7 +69,7 @@ def test_a_list_counts_while_its_server_answers(gate: Gate, lists: Rbldnsd) -> N
     assert f"no answer {IN_A_ROW} times in a row" in gate.events(SICK)[1]["why"]
     assert in_time(gate, LISTED).startswith("250")
     assert {one["verdict"] for one in gate.events("verdict") if one["client"] != LISTED} == {"accept"}
-    eventually(lambda: healthy(gate) == "0.0")
+    eventually(lambda: healthy(gate) == "0.0", every_s=0.5)
     told = gate.oborona.run("doctor").stdout
     assert "worker 0 does not ask it since" in told
     assert "no answer" in told

@@ -54,7 +54,9 @@ def lists() -> Iterator[Rbldnsd]:
 def gate(lists: Rbldnsd) -> Iterator[Gate]:
     with (
         Zones() as others,  # rbldnsd refuses what is not in its zones, and the daemon asks the next one
-        Gate(f"{lists.setting} {others.setting}", POLICY, settings={"site.networks": "9.2.0.0/24"}) as running,
+        Gate(
+            f"{lists.setting} {others.setting}", POLICY, settings={"site.networks": "9.2.0.0/24"}
+        ) as running,
     ):
         yield running
 
@@ -72,7 +74,11 @@ def test_a_client_on_a_list_is_refused_before_it_names_a_recipient(gate: Gate, i
     assert reply.endswith(f"; {CONTACT}")
     (verdict,) = gate.verdicts(ip, 1)
     assert verdict["id"] == reference(reply)
-    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == ("connect", "reject", "BAD_CLIENTS")
+    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == (
+        "connect",
+        "reject",
+        "BAD_CLIENTS",
+    )
     assert (verdict["score"], verdict["line"]) == (250.0, 200.0)
     assert f"BAD_CLIENTS=250.0({ip} (127.0.0.2))" in verdict["reason"]
 
@@ -142,7 +148,9 @@ def test_our_own_people_are_never_asked_about(gate: Gate, lists: Rbldnsd, how: s
     assert lists.asked()[before:] == []
 
     gate.send("9.3.0.5", raw, sender=f"a@{domain}")
-    assert {f"{domain}.senders.test", f"{domain}.links.test"} <= set(lists.asked()[before:]), "of anybody else"
+    assert {f"{domain}.senders.test", f"{domain}.links.test"} <= set(lists.asked()[before:]), (
+        "of anybody else"
+    )
 
 
 def test_after_a_login_what_lists_said_of_the_client_is_dropped(gate: Gate, lists: Rbldnsd) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+import msgspec
 
 from oborona import secret
 from oborona.config import Loaded, load_settings
@@ -22,6 +23,8 @@ from oborona.policy.facts import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Site
+from oborona.reputation.networks import networks, plain
+from oborona.types import Envelope
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
 SHIPPED: Final = Path(__file__).resolve().parents[1] / "etc/oborona.toml"
@@ -76,6 +79,12 @@ class Asked:
         except StoreError as error:
             click.echo(f"oborona: {error}; hashes are those of no site", err=True)
             return secret.UNKEYED
+
+    def seen(self, told: Envelope) -> Envelope:
+        """Return an envelope as the doors see it: a client in a network of the site is one of ours."""
+        address = plain(told.client.ip)
+        own = address is not None and address in networks(self.loaded.settings.site.networks)
+        return msgspec.structs.replace(told, own=own)
 
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:

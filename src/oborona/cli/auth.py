@@ -68,6 +68,7 @@ def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
     """
     console = Terminal(soft_wrap=True)
     for source in messages(file):
+        console.print(source.name, style="bold", markup=False, highlight=False)
         asyncio.run(_authenticate(asked, source.raw, envelope, console))
 
 

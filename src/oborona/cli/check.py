@@ -44,6 +44,7 @@ async def _check(
 ) -> bool:
     """Score and print; return whether a file could not be read."""
     policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
+    envelope = asked.seen(envelope)
     async with asked.inquiries(dns=dns) as inquire:
         with asked.site() as site:
             for path in files:

@@ -11,7 +11,7 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.config import Server, Settings, parse_servers
-from oborona.dns import Asker, Kind, Outcome
+from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.errors import OboronaError
 from oborona.milter import status
 from oborona.milter.resolver import Resolver, open_resolver, system_servers
@@ -48,7 +48,18 @@ async def _server(server: Server, timeout_s: float) -> Report:
     async with Resolver([server], timeout_s=timeout_s) as resolver:
         started = time.monotonic()
         root, nobody = await asyncio.gather(resolver.ask(".", Kind.NS), resolver.ask(NOBODY, Kind.A))
-        took = (time.monotonic() - started) * 1000
+        return judged(server, root, nobody, took_ms=(time.monotonic() - started) * 1000)
+
+
+def judged(server: Server, root: Answer, nobody: Answer, *, took_ms: float) -> Report:
+    """Return what is to be thought of a resolver.
+
+    Args:
+        server: that was asked.
+        root: its answer about the root's name servers.
+        nobody: its answer about a name that nobody has.
+        took_ms: both together.
+    """
     what = f"resolver {server.host}"
     if root.outcome is Outcome.TEMPERROR:
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
@@ -60,7 +71,7 @@ async def _server(server: Server, timeout_s: float) -> Report:
         return Report(
             what, State.LOOK, "is everybody's: most DNS lists refuse it; run a resolver of your own"
         )
-    return Report(what, State.FINE, f"answers in {took:.0f} ms")
+    return Report(what, State.FINE, f"answers in {took_ms:.0f} ms")
 
 
 async def _list(one: DnsList, asker: Asker) -> Report:

@@ -45,7 +45,7 @@ def explain(asked: Asked, what: str, dns: bool, envelope: Envelope) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     ident = from_text(what.partition(".")[0])
     if ident is None and (what == "-" or os.path.lexists(what)):
-        asyncio.run(_file(asked, Path(what), envelope, console, dns=dns))
+        asyncio.run(_file(asked, Path(what), asked.seen(envelope), console, dns=dns))
         return
     if envelope != Envelope():
         raise click.UsageError(f"no file {what}; an entry of the journal has its own envelope")

@@ -41,9 +41,9 @@ def parse_servers(text: str) -> tuple[Server, ...]:
 def _server(word: str) -> Server:
     host, colon, port = word, "", ""
     if word.startswith("["):
-        host, _bracket, behind = word[1:].partition("]")
+        host, bracket, behind = word[1:].partition("]")
         nothing, colon, port = behind.partition(":")
-        host = "" if nothing else host
+        host = host if bracket and not nothing else ""
     elif word.count(":") == 1:
         host, colon, port = word.partition(":")
     try:

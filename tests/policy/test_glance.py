@@ -1,0 +1,258 @@
+"""The stages before the content: what decides, in which order, and what is not even asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from oborona.authentication.model import Identity, IpRev, Result, Spf
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.message.model import Message
+from oborona.message.shingles import Hasher, envelope_shingles
+from oborona.policy.evidence import Evidence
+from oborona.policy.facts import SCHEMA
+from oborona.policy.glance import REPIP_BAD, REPIP_POOR, Glance, glance
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.ports import CounterReader, Totals
+from oborona.policy.scan import Site
+from oborona.reputation.dnslists import Listing
+from oborona.reputation.subject import Subject
+from oborona.types import Action, Amounts, Client, Envelope, Mode, Prefix, Shingle, Stage
+
+NOW = 1_795_170_000.0
+HASHER = Hasher(b"k" * 32)
+IP = "9.10.11.12"
+CLIENT = Envelope(client=Client(ip=IP, name="mail.a.example"))
+WHOLE = Envelope(
+    client=CLIENT.client,
+    helo="mail.a.example",
+    sender="ann@a.example",
+    recipients=("x@b.example", "bob@b.example"),
+)
+LISTED = Listing(name="ZEN", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=150.0, say="on ZEN")
+BAD, POOR, GOOD = Amounts(seen=50, spam=50), Amounts(seen=5, spam=5), Amounts(seen=50)
+LOCAL = '[[local_list]]\nname = "{name}"\naction = "{action}"\nof = ["{of}"]\nentries = ["{entry}"]\n'
+RULE = '[[rule]]\nname = "{name}"\nwhen = "{when}"\nscore = {score}\n'
+DENY_CLIENT = LOCAL.format(name="KEPT_OUT", action="deny", of="client", entry="9.10.0.0/16")
+ALLOW_CLIENT = LOCAL.format(name="PARTNERS", action="allow", of="client", entry="9.10.0.0/16")
+REFUSED_BY_RULE = RULE.format(name="ALL", when="client.ip != ''", score=300)
+
+
+class Question(NamedTuple):
+    stage: Stage
+    spf: bool
+    iprev: bool
+
+
+class Told:
+    """An inquiry that tells what a test says, and remembers what it was asked."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.questions: list[Question] = []
+
+    async def until(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
+    ) -> Evidence:
+        self.questions.append(Question(stage, spf, iprev))
+        return self.evidence
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> Evidence:
+        raise AssertionError("there is no message yet")
+
+
+class Watched:
+    """Counters that count how often they are read."""
+
+    def __init__(self, inner: MemoryCounters, error: StoreError | None = None) -> None:
+        self.inner, self.error, self.reads = inner, error, 0
+
+    async def read(self, shingles: list[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        return await self.inner.read(shingles, now, prefix)
+
+
+class Gate:
+    """A policy in its folder, counters, and an inquiry."""
+
+    def __init__(
+        self,
+        folder: Path,
+        text: str = "",
+        *,
+        evidence: Evidence | None = None,
+        history: Amounts | None = None,
+    ) -> None:
+        (folder / "10.toml").write_text(f"[verdict]\nreject_score = 200\n{text}")
+        self.policy = load_policy(folder, SCHEMA)
+        self.counts = MemoryCounters()
+        if history is not None:
+            self.counts.add(envelope_shingles(CLIENT, HASHER), history, NOW)
+        self.counters: Watched = Watched(self.counts)
+        self.inquiry = Told(evidence or Evidence())
+
+    async def look(self, envelope: Envelope = CLIENT, stage: Stage = Stage.CONNECT) -> Glance:
+        counters: CounterReader = self.counters  # type: ignore[assignment]
+        site = Site(name="mx.test", hasher=HASHER, counters=counters)
+        return await glance(envelope, stage, site, self.policy, self.inquiry, now=NOW)
+
+
+def said(seen: Glance) -> tuple[Action, str, float]:
+    return seen.verdict.action, seen.verdict.decided_by, seen.verdict.score
+
+
+async def test_who_is_on_a_local_list_is_not_asked_about(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, DENY_CLIENT, history=BAD, evidence=Evidence(listings=(LISTED,)))
+    seen = await gate.look()
+    assert said(seen) == (Action.REJECT, "KEPT_OUT", 0.0)
+    assert [(hit.name, hit.say) for hit in seen.verdict.rules] == [("KEPT_OUT", "deny 9.10.0.0/16")]
+    assert gate.inquiry.questions == []
+    assert gate.counters.reads == 0
+
+
+async def test_who_is_let_in_by_a_local_list_is_refused_by_nothing_else(tmp_path: Path) -> None:
+    gate = Gate(
+        tmp_path, ALLOW_CLIENT + REFUSED_BY_RULE, history=BAD, evidence=Evidence(listings=(LISTED, LISTED))
+    )
+    for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
+        assert said(await gate.look(WHOLE, stage)) == (Action.ACCEPT, "PARTNERS", 0.0)
+    assert gate.inquiry.questions == []
+
+
+async def test_an_address_with_a_bad_history_waits_for_no_dns(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, history=BAD, evidence=Evidence(listings=(LISTED,)))
+    seen = await gate.look()
+    assert said(seen) == (Action.REJECT, REPIP_BAD, 200.0)
+    assert seen.verdict.line == 200.0
+    assert "50 spam of 50" in seen.verdict.rules[0].say
+    assert gate.inquiry.questions == []
+
+
+REPIP = {
+    "bad": ('bad = "reject"', BAD, (Action.REJECT, REPIP_BAD), 0.0),
+    "bad, switched off": ('bad = "none"', BAD, (Action.ACCEPT, "below-line"), 0.0),
+    "bad is poor at least": ('bad = "none"\npoor = "tempfail"', BAD, (Action.TEMPFAIL, REPIP_POOR), 0.0),
+    "poor": ('poor = "tempfail"', POOR, (Action.TEMPFAIL, REPIP_POOR), 0.0),
+    "poor, slowed down": ('poor = "slow"\nslow_s = 3.5', POOR, (Action.ACCEPT, "below-line"), 3.5),
+    "poor, switched off": ("", POOR, (Action.ACCEPT, "below-line"), 0.0),
+    "good": ('poor = "slow"', GOOD, (Action.ACCEPT, "below-line"), 0.0),
+    "unknown": ('poor = "slow"', None, (Action.ACCEPT, "below-line"), 0.0),
+}
+
+
+@pytest.mark.parametrize(("table", "history", "verdict", "wait_s"), REPIP.values(), ids=REPIP)
+async def test_what_is_remembered_of_an_address_decides_as_the_policy_says(
+    tmp_path: Path, table: str, history: Amounts | None, verdict: tuple[Action, str], wait_s: float
+) -> None:
+    seen = await Gate(tmp_path, f"[repip]\n{table}\n", history=history).look()
+    assert (seen.verdict.action, seen.verdict.decided_by) == verdict
+    assert seen.wait_s == wait_s
+
+
+async def test_a_client_that_may_connect_is_not_held_against_its_history_again(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, history=BAD)
+    for stage in (Stage.SENDER, Stage.RECIPIENT):
+        assert (await gate.look(WHOLE, stage)).verdict.action is Action.ACCEPT
+
+
+@pytest.mark.parametrize("said_of_it", [{"own": True}, {"login": "ann"}], ids=str)
+async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[str, object]) -> None:
+    envelope = Envelope(client=CLIENT.client, **said_of_it)  # type: ignore[arg-type]
+    rules = RULE.format(name="FLAG", when="repip.flag != 'unknown'", score=300)
+    assert said(await Gate(tmp_path, rules, history=BAD).look(envelope)) == (Action.ACCEPT, "below-line", 0.0)
+
+
+async def test_lists_and_rules_add_up(tmp_path: Path) -> None:
+    rules = RULE.format(name="ZEN_AND_NAME", when="'ZEN' in lists.client and client.name != ''", score=40)
+    evidence = Evidence(listings=(LISTED,))
+    assert said(await Gate(tmp_path, evidence=evidence).look()) == (Action.SPAM, "ZEN", 150.0)
+    assert said(await Gate(tmp_path, rules, evidence=evidence).look()) == (Action.SPAM, "ZEN", 190.0)
+    other = Listing(name="PSBL", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=50.0, say="on PSBL")
+    both = Evidence(listings=(LISTED, other, LISTED))
+    assert said(await Gate(tmp_path, evidence=both).look()) == (Action.REJECT, "PSBL", 200.0)
+    good = Listing(name="DNSWL", of=Subject.CLIENT, asked=IP, codes=("127.0.5.3",), score=-100.0, say="known")
+    all_three = Evidence(listings=(LISTED, other, good))
+    assert said(await Gate(tmp_path, evidence=all_three).look()) == (Action.SPAM, "PSBL", 100.0)
+
+
+async def test_who_did_not_answer_is_evidence_of_nothing(tmp_path: Path) -> None:
+    rules = RULE.format(name="SPF_FAIL", when="spf.result == 'fail'", score=300) + RULE.format(
+        name="NO_NAME", when="iprev.result == 'fail'", score=300
+    )
+    unknown = Identity(spf=Spf(result=Result.TEMPERROR), iprev=IpRev(result=Result.TEMPERROR))
+    gate = Gate(tmp_path, rules, evidence=Evidence(identity=unknown, unanswered=("spf", "iprev", "ZEN")))
+    seen = await gate.look(WHOLE, Stage.SENDER)
+    assert said(seen) == (Action.ACCEPT, "below-line", 0.0)
+    assert [(one.name, one.evidence) for one in seen.verdict.findings] == [("temperror", "spf, iprev, ZEN")]
+
+
+async def test_nobody_waits_for_what_no_rule_asks_for(tmp_path: Path) -> None:
+    spf = RULE.format(name="S", when="spf.result == 'fail'", score=10)
+    iprev = RULE.format(name="I", when="iprev.result == 'fail'", score=10)
+    late = RULE.format(name="L", when="spf.helo == 'fail' and subject == 'x'", score=10)
+    for text, wanted in (
+        ("", [(False, False)] * 3),
+        (late, [(False, False)] * 3),
+        (spf, [(False, False), (True, False), (True, False)]),
+        (iprev, [(False, True)] * 3),
+        (spf + iprev, [(False, True), (True, True), (True, True)]),
+    ):
+        gate = Gate(tmp_path, text)
+        for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
+            await gate.look(WHOLE, stage)
+        assert [(one.spf, one.iprev) for one in gate.inquiry.questions] == wanted, text
+        assert [one.stage for one in gate.inquiry.questions] == [Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT]
+
+
+async def test_rules_run_from_their_stage_on(tmp_path: Path) -> None:
+    rules = "".join(
+        RULE.format(name=name, when=when, score=10)
+        for name, when in (
+            ("C", "client.ip != ''"),
+            ("S", "sender == 'ann@a.example'"),
+            ("R", "recipient == 'bob@b.example' and recipients == 2"),
+            ("M", "subject == ''"),
+        )
+    )
+    gate = Gate(tmp_path, rules)
+    fired = {
+        stage: {hit.name for hit in (await gate.look(WHOLE, stage)).verdict.rules}
+        for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
+    }
+    assert fired == {Stage.CONNECT: {"C"}, Stage.SENDER: {"C", "S"}, Stage.RECIPIENT: {"C", "S", "R"}}
+
+
+async def test_counters_that_do_not_answer_refuse_nobody_and_are_told(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, history=BAD)
+    gate.counters.error = StoreError("away")
+    seen = await gate.look()
+    assert seen.verdict.action is Action.ACCEPT
+    assert seen.faults == ("counters: away",)
+
+
+async def test_lists_on_trial_are_told_and_decide_nothing(tmp_path: Path) -> None:
+    shadow = msgspec.structs.replace(LISTED, mode=Mode.SHADOW)
+    gate = Gate(tmp_path, DENY_CLIENT + 'mode = "shadow"\n', evidence=Evidence(listings=(shadow,)))
+    seen = await gate.look()
+    assert said(seen) == (Action.ACCEPT, "below-line", 0.0)
+    assert {(hit.name, hit.mode) for hit in seen.verdict.rules} == {
+        ("ZEN", Mode.SHADOW),
+        ("KEPT_OUT", Mode.SHADOW),
+    }
+
+
+async def test_nothing_is_counted_and_the_same_is_said_again(tmp_path: Path) -> None:
+    """A refusal that counted would feed on itself."""
+    gate = Gate(tmp_path, REFUSED_BY_RULE, history=BAD, evidence=Evidence(listings=(LISTED,)))
+    before = {kept: dict(buckets) for kept, buckets in gate.counts._kept.items()}
+    for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
+        assert await gate.look(WHOLE, stage) == await gate.look(WHOLE, stage)
+    assert gate.counts._kept == before

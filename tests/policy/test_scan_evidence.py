@@ -1,0 +1,287 @@
+"""What was learned by asking, in a whole scan: as facts, pieces, scores and findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from oborona.authentication.model import Arc, Dmarc, Identity, IpRev, Published, Result, Signature, Spf
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.message.model import Message
+from oborona.message.shingles import Hasher, Type
+from oborona.policy.evidence import Evidence, Inquiry, Silence
+from oborona.policy.facts import SCHEMA
+from oborona.policy.headers import ours
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.ports import CounterReader, Totals
+from oborona.policy.scan import Scan, Site, scan
+from oborona.reputation.dnslists import Listing
+from oborona.reputation.subject import Subject
+from oborona.types import Action, Client, Envelope, Prefix, Shingle, Stage
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = load_policy(ROOT / "etc/policy.d", SCHEMA)
+NOW = 1_795_170_000.0
+HASHER = Hasher(b"k" * 32)
+ENVELOPE = Envelope(
+    client=Client(ip="9.10.11.12"),
+    helo="mail.a.example",
+    sender="ann@a.example",
+    recipients=("bob@b.example",),
+)
+LETTER = b"From: Ann <ann@a.example>\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+PASSED = Identity(
+    spf=Spf(result=Result.PASS, domain="a.example"),
+    spf_helo=Spf(result=Result.NONE, domain="mail.a.example", scope="helo"),
+    dkim=(
+        Signature(result=Result.PASS, domain="a.example", selector="m1", unsigned=7),
+        Signature(result=Result.FAIL, domain="list.example", selector="m2"),
+    ),
+    dkim_more=3,
+    dmarc=Dmarc(result=Result.PASS, domain="a.example", policy=Published.REJECT, dkim_aligned=True),
+    arc=Arc(result=Result.PASS, instances=2, trusted="list.example"),
+    iprev=IpRev(result=Result.PASS, name="mail.a.example"),
+)
+LINK = Listing(
+    name="DBL", of=Subject.LINKS, asked="x.example", codes=("127.0.1.2",), score=60.0, say="x.example on DBL"
+)
+
+
+class Told:
+    """An inquiry that tells what a test says, and remembers how it was asked."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.truncated: list[bool] = []
+
+    async def until(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
+    ) -> Evidence:
+        raise AssertionError("a scan asks for everything at once")
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> Evidence:
+        self.truncated.append(truncated)
+        return self.evidence
+
+
+async def scanned(
+    evidence: Evidence | Inquiry,
+    *,
+    policy: Policy = SHIPPED,
+    envelope: Envelope = ENVELOPE,
+    raw: bytes = LETTER,
+    counters: CounterReader | None = None,
+    size: int = 0,
+) -> Scan:
+    site = Site(name="mx.test", hasher=HASHER, counters=counters or MemoryCounters())
+    inquiry = Told(evidence) if isinstance(evidence, Evidence) else evidence
+    return await scan(raw, envelope, site, policy, inquiry, now=NOW, size=size)
+
+
+def policy_of(folder: Path, text: str) -> Policy:
+    folder.mkdir(exist_ok=True)
+    (folder / "10.toml").write_text("[verdict]\nreject_score = 200\n" + text)
+    return load_policy(folder, SCHEMA)
+
+
+async def test_what_was_proved_is_facts() -> None:
+    facts = (await scanned(Evidence(identity=PASSED, listings=(LINK,)))).facts
+    told = {
+        "spf_result": "pass",
+        "spf_domain": "a.example",
+        "spf_helo": "none",
+        "iprev_result": "pass",
+        "dkim_domains": {"a.example"},
+        "dkim_results": {"pass", "fail"},
+        "dkim_signatures": 5,
+        "dkim_unsigned": 7,
+        "dmarc_result": "pass",
+        "dmarc_policy": "reject",
+        "dmarc_disposition": "none",
+        "dmarc_aligned": True,
+        "arc_result": "pass",
+        "arc_instances": 2,
+        "arc_trusted": "list.example",
+        "lists_content": {"DBL"},
+        "lists_client": set(),
+        "lists_sender": set(),
+    }
+    assert {name: getattr(facts, name) for name in told} == told
+
+
+async def test_a_domain_is_counted_once_its_signature_passed() -> None:
+    proved, claimed = (
+        HASHER.shingle(Type.DKIM_DOMAIN, "a.example"),
+        HASHER.shingle(Type.DKIM_DOMAIN, "list.example"),
+    )
+    shingles = (await scanned(Evidence(identity=PASSED))).pieces.shingles
+    assert proved in shingles
+    assert claimed not in shingles
+    assert proved not in (await scanned(Evidence())).pieces.shingles
+
+
+async def test_a_list_counts_once_by_what_weighs_most(tmp_path: Path) -> None:
+    heavy = msgspec.structs.replace(LINK, asked="y.example", score=90.0, say="y.example on DBL")
+    policy = policy_of(tmp_path, "")
+    verdict = (await scanned(Evidence(listings=(LINK, heavy, LINK)), policy=policy)).verdict
+    assert [(hit.name, hit.score, hit.say) for hit in verdict.rules] == [("DBL", 90.0, "y.example on DBL")]
+
+
+async def test_who_did_not_answer_is_a_finding(tmp_path: Path) -> None:
+    result = await scanned(Evidence(unanswered=("spf", "ZEN")), policy=policy_of(tmp_path, ""))
+    assert [(one.name, one.evidence) for one in result.verdict.findings] == [("temperror", "spf, ZEN")]
+    assert result.verdict.action is Action.ACCEPT
+    assert result.facts.found("temperror")
+    assert not result.facts.partial, "that is of the counters"
+
+
+async def test_counters_and_dns_may_both_be_away(tmp_path: Path) -> None:
+    class Away:
+        async def read(self, shingles: list[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+            raise StoreError("away")
+
+    away: CounterReader = Away()  # type: ignore[assignment]
+    result = await scanned(Evidence(unanswered=("dkim",)), policy=policy_of(tmp_path, ""), counters=away)
+    assert [one.name for one in result.verdict.findings] == ["partial", "temperror"]
+    assert result.faults == ("counters: away",)
+
+
+async def test_a_message_that_is_not_whole_is_said_to_be() -> None:
+    told = Told(Evidence())
+    for size, truncated in ((0, False), (len(LETTER), False), (len(LETTER) + 1, True)):
+        await scanned(told, size=size)
+        assert told.truncated[-1] is truncated
+
+
+async def test_what_a_peer_wrote_is_one_printable_line_in_the_words_of_a_list(tmp_path: Path) -> None:
+    """A quoted local part may hold anything."""
+    mailbox = '"a\x1b[31m\r\nX-Spam-Flag: NO \u202e' + "b" * 400 + '"@x.example'
+    listing = msgspec.structs.replace(LINK, of=Subject.FROM, asked=mailbox, say=f"{mailbox} on EBL")
+    (hit,) = (await scanned(Evidence(listings=(listing,)), policy=policy_of(tmp_path, ""))).verdict.rules
+    assert hit.say.startswith('"a [31m  X-Spam-Flag: NO  bbb')
+    assert hit.say.isprintable()
+    assert len(hit.say) <= 200
+
+
+AUTHOR = '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["ann@a.example"]\n'
+SPAMMY = '[[rule]]\nname = "SPAMMY"\nwhen = "subject == \'lunch\'"\nscore = 300\n'
+
+
+@pytest.mark.parametrize(("identity", "action"), [(PASSED, Action.ACCEPT), (Identity(), Action.REJECT)])
+async def test_an_author_is_let_in_once_it_is_proved_that_it_is_his(
+    tmp_path: Path, identity: Identity, action: Action
+) -> None:
+    policy = policy_of(tmp_path, AUTHOR + SPAMMY)
+    assert (await scanned(Evidence(identity=identity), policy=policy)).verdict.action is action
+
+
+FAILED = Identity(
+    spf=Spf(result=Result.FAIL, domain="a.example"),
+    dmarc=Dmarc(
+        result=Result.FAIL, domain="a.example", policy=Published.REJECT, disposition=Published.REJECT
+    ),
+)
+SAVED = msgspec.structs.replace(
+    FAILED,
+    arc=Arc(result=Result.PASS, instances=1, sealers=("l.example",), trusted="l.example", dmarc=Result.PASS),
+)
+SHIPPED_CASES = {
+    "what a domain disowns is filed": (FAILED, Action.SPAM, {"DMARC_REJECT", "SPF_FAIL"}),
+    "what a trusted forwarder saw pass is not": (SAVED, Action.ACCEPT, set()),
+    "what is proved has no mark": (
+        msgspec.structs.replace(PASSED, dkim=PASSED.dkim[1:]),
+        Action.ACCEPT,
+        set(),
+    ),
+    "what nobody published has none": (Identity(), Action.ACCEPT, set()),
+}
+
+
+@pytest.mark.parametrize(("identity", "action", "rules"), SHIPPED_CASES.values(), ids=SHIPPED_CASES)
+async def test_the_policy_that_ships(identity: Identity, action: Action, rules: set[str]) -> None:
+    verdict = (await scanned(Evidence(identity=identity))).verdict
+    assert verdict.action is action
+    about = {
+        hit.name for hit in verdict.rules if hit.name.partition("_")[0] in ("DMARC", "SPF", "DKIM", "NO")
+    }
+    assert about == rules
+
+
+UNANSWERED = Identity(
+    spf=Spf(result=Result.TEMPERROR, domain="a.example"),
+    spf_helo=Spf(result=Result.TEMPERROR, domain="mail.a.example", scope="helo"),
+    dkim=(Signature(result=Result.TEMPERROR, domain="a.example"),),
+    dmarc=Dmarc(result=Result.TEMPERROR, domain="a.example"),
+    arc=Arc(result=Result.TEMPERROR, instances=1),
+    iprev=IpRev(result=Result.TEMPERROR),
+)
+
+
+async def test_a_dead_dns_costs_no_message_a_point() -> None:
+    evidence = Evidence(identity=UNANSWERED, unanswered=("spf", "dkim", "dmarc", "arc", "iprev", "ZEN"))
+    for path in sorted((ROOT / "tests/golden/mails").glob("**/*.eml")):
+        raw = path.read_bytes()
+        unknown, unasked = await scanned(evidence, raw=raw), await scanned(Silence(), raw=raw)
+        assert unknown.verdict.score == unasked.verdict.score, path
+        assert unknown.verdict.action is unasked.verdict.action
+
+
+RESULTS = st.sampled_from(Result)
+TEXTS = st.text(max_size=30)
+IDENTITIES = st.builds(
+    Identity,
+    spf=st.builds(Spf, result=RESULTS, domain=TEXTS, why=TEXTS),
+    spf_helo=st.builds(Spf, result=RESULTS, domain=TEXTS, why=TEXTS),
+    dkim=st.lists(
+        st.builds(
+            Signature, result=RESULTS, domain=TEXTS, selector=TEXTS, why=TEXTS, unsigned=st.integers(0, 2**40)
+        ),
+        max_size=4,
+    ).map(tuple),
+    dkim_more=st.integers(0, 10_000),
+    dmarc=st.builds(
+        Dmarc,
+        result=RESULTS,
+        domain=TEXTS,
+        policy=st.sampled_from(Published),
+        disposition=st.sampled_from(Published),
+        spf_aligned=st.booleans(),
+        dkim_aligned=st.booleans(),
+    ),
+    arc=st.builds(Arc, result=RESULTS, instances=st.integers(0, 50), trusted=TEXTS, dmarc=RESULTS),
+    iprev=st.builds(IpRev, result=RESULTS, name=TEXTS),
+)
+LISTINGS = st.lists(
+    st.builds(
+        Listing,
+        name=st.sampled_from(["ZEN", "DBL"]),
+        of=st.sampled_from(Subject),
+        asked=TEXTS,
+        codes=st.just(("127.0.0.2",)),
+        score=st.floats(-1000, 1000),
+        say=TEXTS,
+    ),
+    max_size=4,
+).map(tuple)
+
+
+@given(identity=IDENTITIES, listings=LISTINGS)
+@hypothesis_settings(max_examples=150, deadline=None)
+async def test_whatever_was_learned_there_is_a_verdict_that_headers_can_carry(
+    identity: Identity, listings: tuple[Listing, ...]
+) -> None:
+    """Never raises; the same twice; our headers are printable lines."""
+    evidence = Evidence(identity=identity, listings=listings)
+    first, again = await scanned(evidence), await scanned(evidence)
+    assert first.verdict == again.verdict
+    assert first.faults == ()
+    for _, value in ours(first.verdict, "id"):
+        assert all(line.removeprefix("\t").isprintable() for line in value.split("\n")), value
