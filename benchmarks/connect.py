@@ -325,9 +325,7 @@ def run(options: argparse.Namespace) -> None:
         uvloop.run(measure(case, options.connections, 1, profile))
         pstats.Stats(profile).sort_stats("tottime").print_stats(35)
         return
-    results: list[tuple[Case, float]] = []
-    for case in CASES:
-        results.append((case, uvloop.run(measure(case, options.connections, options.runs, None))))
+    results = [(case, uvloop.run(measure(case, options.connections, options.runs, None))) for case in CASES]
     alone = results[0][1]
     if options.json:
         for case, took in results:

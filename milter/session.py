@@ -185,7 +185,10 @@ class Session:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench, policy = self._bench, self._bench.policy.current
         if stage not in self._deciding(policy):
-            self._inquirer.begin(stage, self._envelope(), policy)  # who waits later finds the answers there
+            if stage.order >= policy.verdict.first.order:
+                self._inquirer.begin(
+                    stage, self._envelope(), policy
+                )  # who waits later finds the answers there
             return CONTINUE
         now, envelope = bench.clock(), self._envelope()
         ident = bench.numbers.next(now)

@@ -58,7 +58,7 @@ async def glance(
     pieces = envelope_shingles(envelope, site.hasher)
     known, faults = await read_known(site.counters, asked(pieces), now)
     wait_s = 0.0
-    if stage is Stage.CONNECT and not is_own(envelope):
+    if stage is policy.verdict.first and not is_own(envelope):
         by_history, wait_s = _remembered(known, policy)
         if by_history is not None:
             return Glance(verdict=by_history, faults=faults)

@@ -12,7 +12,7 @@ How later files change earlier rules: `oborona.policy.named`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -47,6 +47,15 @@ class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
         200.0
     )
     refuse: Annotated[bool, Meta(description="Refuse mail at all; else it goes to the spam folder.")] = True
+    clients_at: Annotated[
+        Literal["connect", "sender"],
+        Meta(description="Judge clients when they connect, or at MAIL FROM, when it is known who logged in."),
+    ] = "connect"
+
+    @property
+    def first(self) -> Stage:
+        """The stage at which a client is judged, and asked about."""
+        return Stage(self.clients_at)
 
 
 class RuleTable(msgspec.Struct, frozen=True, kw_only=True):

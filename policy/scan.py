@@ -103,16 +103,18 @@ async def scan(
     listed = match(*local)
     if listed is not None:
         verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
-    put_off = await greylisted(
-        verdict,
-        envelope,
-        evidence,
-        known,
-        counters=site.counters,
-        hasher=site.hasher,
-        table=policy.greylist,
-        now=now,
-    )
+    put_off = None
+    if policy.verdict.refuse:
+        put_off = await greylisted(
+            verdict,
+            envelope,
+            evidence,
+            known,
+            counters=site.counters,
+            hasher=site.hasher,
+            table=policy.greylist,
+            now=now,
+        )
     if put_off is not None:
         verdict = put_off.verdict
     return Scan(

@@ -33,7 +33,8 @@ def deciding(policy: Policy) -> frozenset[Stage]:
     """Return the stages before the content where a client, sender or recipient can be refused, put off or slowed down.
 
     Rules and DNS lists: a stage counts when it has a live one of its own, and the positive scores of all live ones up to it reach
-    the reject score.  Local lists: wherever what they name is known.  RepIP: at connect.
+    the reject score.  Local lists: wherever what they name is known.  RepIP: at connect.  What would fall at connect falls where the policy wants
+    clients to be judged.
     """
     if not policy.verdict.refuse:
         return frozenset()
@@ -54,4 +55,6 @@ def deciding(policy: Policy) -> frozenset[Stage]:
             reached.add(stage)
     if policy.repip.bad != "none" or policy.repip.poor != "none":
         reached.add(Stage.CONNECT)
+    if Stage.CONNECT in reached:
+        reached = reached - {Stage.CONNECT} | {policy.verdict.first}
     return frozenset(reached - {Stage.CONTENT})

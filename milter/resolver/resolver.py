@@ -25,7 +25,9 @@ from oborona.milter.resolver.standing import Standing
 from oborona.milter.resolver.stats import Stats
 
 TRIES: Final = 2  # times that each server is asked
-UNDER_WAY: Final = 2000  # questions at a time: enough for many slow zones at once, few enough to tell ids apart
+UNDER_WAY: Final = (
+    2000  # questions at a time: enough for many slow zones at once, few enough to tell ids apart
+)
 CACHE_ENTRIES: Final = 10_000
 
 _NO_NAME: Final = Answer(outcome=Outcome.NO_NAME)

@@ -203,7 +203,7 @@ def probes(one: DnsList) -> tuple[Question, ...]:
 
     Source: RFC 5782 section 5: 127.0.0.2 or ::FFFF:7F00:2 and TEST must be listed, 127.0.0.1 or ::FFFF:7F00:1 and INVALID must not.
     """
-    points: dict[str, bool] = {}
+    points: dict[str, tuple[bool, str]] = {}
     if one.of_addresses:
         listed, never = (
             (IPv4Address("127.0.0.2"), IPv4Address("127.0.0.1"))
@@ -211,18 +211,18 @@ def probes(one: DnsList) -> tuple[Question, ...]:
             else (IPv6Address("::ffff:127.0.0.2"), IPv6Address("::ffff:127.0.0.1"))
         )
         if one.probe is None:
-            points[of_address(listed)] = True
-        points[of_address(never)] = False
+            points[of_address(listed)] = True, str(listed)
+        points[of_address(never)] = False, str(never)
     if one.of_domains:
         if one.probe is None:
-            points["test"] = True
-        points["invalid"] = False
+            points["test"] = True, "test"
+        points["invalid"] = False, "invalid"
     if one.probe:
-        points[point(one, one.probe)] = True
+        points[point(one, one.probe)] = True, one.probe
     of = one.of[0]
     return tuple(
-        Question(list=one, name=under(label, one.zone), subject=label, of=of, probe=listed)
-        for label, listed in points.items()
+        Question(list=one, name=under(label, one.zone), subject=subject, of=of, probe=listed)
+        for label, (listed, subject) in points.items()
     )
 
 

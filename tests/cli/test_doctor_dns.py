@@ -90,13 +90,13 @@ def test_a_list_without_test_points_is_said_to_have_none(look: Look, zones: Zone
 
 
 BROKEN: dict[str, tuple[dict[str, dict[str, str]], str]] = {
-    "does not list its test point": ({}, "does not list its test point 2.0.0.127: empty, dead, or"),
+    "does not list its test point": ({}, "does not list its test point 127.0.0.2: empty, dead, or"),
     "refuses a public resolver": (
         {"*.list.k3y.test": {"A": "127.255.255.254"}},
         "asked through a public resolver (127.255.255.254): use a resolver of your own",
     ),
     "refuses for too many": ({"*.list.k3y.test": {"A": "127.255.255.255"}}, "too many queries"),
-    "lists the world": ({"*.list.k3y.test": {"A": "127.0.0.2"}}, "lists 1.0.0.127, which no list may"),
+    "lists the world": ({"*.list.k3y.test": {"A": "127.0.0.2"}}, "lists 127.0.0.1, which no list may"),
     "is a parked domain": ({"*.list.k3y.test": {"A": "203.0.113.80"}}, "answers with 203.0.113.80"),
 }
 

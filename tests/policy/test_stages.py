@@ -87,3 +87,10 @@ def test_what_rules_name_is_awaited_from_their_stage_on(tmp_path: Path) -> None:
     assert awaited(policy, Stage.CONNECT) == (False, False)
     assert awaited(policy, Stage.SENDER) == (True, False)
     assert awaited(policy, Stage.RECIPIENT) == (True, True)
+
+
+def test_clients_can_be_judged_once_it_is_known_who_logged_in(tmp_path: Path) -> None:
+    (tmp_path / "10.toml").write_text(
+        "[verdict]\nclients_at = 'sender'\n" + LIST.format(of='["client"]', score=200)
+    )
+    assert deciding(load_policy(tmp_path, SCHEMA)) == {Stage.SENDER}

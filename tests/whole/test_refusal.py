@@ -173,7 +173,7 @@ def test_a_list_of_the_whole_world_and_one_that_refuses_us_count_nothing(gate: G
     assert len(questions(lists, ip)) == 4, "those that are well, once each"
     sick = {one["list"]: one["why"] for one in gate.events("DNS list counts nothing until it is well")}
     assert sick == {
-        "WORLD": "lists 1.0.0.127, which no list may: it lists the whole world",
+        "WORLD": "lists 127.0.0.1, which no list may: it lists the whole world",
         "DENIED": "asked through a public resolver (127.255.255.254): use a resolver of your own",
     }
     told = gate.oborona.run("doctor").stdout

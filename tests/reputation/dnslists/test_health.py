@@ -38,7 +38,7 @@ def right(question: Question) -> Answer:
 
 
 def round_of(health: Health, now: float, **answers: Answer) -> list[Event]:
-    """Ask what is due, answer by the label before the zone or as a good list would; return what changed."""
+    """Ask what is due, answer by its subject or as a good list would; return what changed."""
     changed = []
     for question in health.due(now):
         answer = answers.get("a" + question.subject.replace(".", "_"), right(question))
@@ -96,13 +96,13 @@ def test_a_list_counts_nothing_before_its_probes_passed() -> None:
 @pytest.mark.parametrize(
     ("answers", "fault", "words"),
     [
-        ({"a2_0_0_127": NOTHING}, Fault.NOT_LISTED, "does not list its test point 2.0.0.127"),
-        ({"a2_0_0_127": found("127.0.0.1")}, Fault.NOT_LISTED, "does not list"),
-        ({"a1_0_0_127": LISTED}, Fault.LISTED, "lists 1.0.0.127, which no list may"),
-        ({"a2_0_0_127": REFUSED}, Fault.REFUSED, "public resolver"),
-        ({"a2_0_0_127": SILENCE}, Fault.TEMPERROR, "timeout"),
-        ({"a1_0_0_127": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
-        ({"a2_0_0_127": SILENCE, "a1_0_0_127": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
+        ({"a127_0_0_2": NOTHING}, Fault.NOT_LISTED, "does not list its test point 127.0.0.2"),
+        ({"a127_0_0_2": found("127.0.0.1")}, Fault.NOT_LISTED, "does not list"),
+        ({"a127_0_0_1": LISTED}, Fault.LISTED, "lists 127.0.0.1, which no list may"),
+        ({"a127_0_0_2": REFUSED}, Fault.REFUSED, "public resolver"),
+        ({"a127_0_0_2": SILENCE}, Fault.TEMPERROR, "timeout"),
+        ({"a127_0_0_1": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
+        ({"a127_0_0_2": SILENCE, "a127_0_0_1": MADE_UP}, Fault.MADE_UP, "203.0.113.80"),
     ],
 )
 def test_a_list_that_fails_a_probe_is_sick_and_says_why(
@@ -171,7 +171,7 @@ def test_probes_of_a_sick_list_grow_rarer_until_it_heals() -> None:
     one = a_list()
     health = Health([one])
     now, waits = 0.0, []
-    round_of(health, now, a2_0_0_127=NOTHING)
+    round_of(health, now, a127_0_0_2=NOTHING)
     for _ in range(8):
         step = now
         while not health.due(step):
@@ -206,9 +206,9 @@ def test_a_healthy_list_is_probed_again_and_loses_one_probe_without_harm() -> No
     one = a_list()
     health = healthy(one)
     assert health.due(HEALTHY_S - 1) == ()
-    assert round_of(health, HEALTHY_S, a2_0_0_127=SILENCE) == []
+    assert round_of(health, HEALTHY_S, a127_0_0_2=SILENCE) == []
     assert health.asks(one)
-    assert round_of(health, HEALTHY_S + FIRST_S, a2_0_0_127=NOTHING)[0].fault is Fault.NOT_LISTED
+    assert round_of(health, HEALTHY_S + FIRST_S, a127_0_0_2=NOTHING)[0].fault is Fault.NOT_LISTED
 
 
 def test_probes_without_any_answer_are_asked_again() -> None:
