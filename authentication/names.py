@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from oborona.domains import MAX_HOST
+from oborona.domains import MAX_HOST, a_labels
 
 MAX_WHY: Final = 250  # characters of a reason
 
@@ -17,7 +17,7 @@ def fqdn(text: str) -> str:
     """Return a domain name in lower case and A-labels, without a final dot; empty if the text is none.
 
     A name has two labels at least, of letters, digits, `-` and `_`, and the last is no number: neither `localhost` nor
-    an address nor an address literal is one (RFC 7208 s4.3, RFC 5321 s4.1.2). U-labels become A-labels by IDNA 2003.
+    an address nor an address literal is one (RFC 7208 s4.3, RFC 5321 s4.1.2). U-labels become A-labels.
 
     Args:
         text: as the peer wrote it, of any length.
@@ -30,8 +30,8 @@ def _fqdn(text: str) -> str:
     name = text.removesuffix(".")
     if not name.isascii():
         try:
-            name = name.encode("idna").decode("ascii")
-        except UnicodeError:
+            name = a_labels(name)
+        except ValueError:
             return ""
     name = name.lower()
     return name if len(name) <= MAX_HOST and _NAME.fullmatch(name) else ""

@@ -310,6 +310,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--profile", metavar="ROW", help="profile the first row whose name begins so")
+    parser.add_argument("--sort", default="tottime", choices=["tottime", "cumtime"], help="of the profile")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
@@ -323,7 +324,7 @@ def run(options: argparse.Namespace) -> None:
         case = next(one for one in CASES if one.name.startswith(options.profile))
         profile = cProfile.Profile()
         uvloop.run(measure(case, options.connections, 1, profile))
-        pstats.Stats(profile).sort_stats("tottime").print_stats(35)
+        pstats.Stats(profile).sort_stats(options.sort).print_stats(40)
         return
     results = [(case, uvloop.run(measure(case, options.connections, options.runs, None))) for case in CASES]
     alone = results[0][1]

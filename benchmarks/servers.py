@@ -31,17 +31,19 @@ class Server:
 
 @contextmanager
 def oborona(folder: Path, *, transport: str, workers: int) -> Iterator[Server]:
-    """Run our daemon as it ships, with a store of its own."""
+    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name."""
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
-    command: list[str | Path] = [
-        Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
-        "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
-        "--set", f"milter.workers={workers}", "--set", "log.level=warning", "serve",
-    ]  # fmt: skip
-    with _running(command, folder / "log") as pid:
-        _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
-        yield Server(f"oborona ({transport})", str(address), {"oborona": pid})
+    with _resolver(folder) as (port, resolver):
+        command: list[str | Path] = [
+            Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
+            "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
+            "--set", f"milter.workers={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
+            "--set", "log.level=warning", "serve",
+        ]  # fmt: skip
+        with _running(command, folder / "log") as pid:
+            _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
+            yield Server(f"oborona ({transport})", str(address), {"oborona": pid, "unbound": resolver})
 
 
 @contextmanager
@@ -50,31 +52,21 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
 
     Greylisting is off: it would answer what it saw before from Redis, without scanning.
     """
-    for program in ("rspamd", "redis-server", "unbound"):
-        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
-            sys.exit(
-                f"{program} is missing: apt-get install --no-install-recommends rspamd redis-server unbound"
-            )
-    milter, redis_port, resolver = free_port(), free_port(), free_port()
+    _need("rspamd", "redis-server")
+    milter, redis_port = free_port(), free_port()
     local = folder / "etc/local.d"
     local.mkdir(parents=True)
     for name in ("data", "run", "log"):
         (folder / name).mkdir()
-    for name, text in _rspamd_settings(folder, milter, redis_port, resolver, workers).items():
-        (local / name).write_text(text)
-    (folder / "unbound.conf").write_text(
-        f'server:\n interface: 127.0.0.1@{resolver}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
-        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n num-threads: 1\n'
-    )
-    user = pwd.getpwnam("_rspamd")
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, user.pw_uid, user.pw_gid)
-        path.chmod(0o755)
     with ExitStack() as stack:
+        resolver, dns_pid = stack.enter_context(_resolver(folder))
+        for name, text in _rspamd_settings(folder, milter, redis_port, resolver, workers).items():
+            (local / name).write_text(text)
+        user = pwd.getpwnam("_rspamd")
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, user.pw_uid, user.pw_gid)
+            path.chmod(0o755)
         redis_pid = stack.enter_context(redis(folder, redis_port))
-        dns_pid = stack.enter_context(
-            _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], folder / "unbound.log")
-        )
         pid = stack.enter_context(
             _running(
                 [
@@ -86,6 +78,21 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
         )  # fmt: skip
         _wait(lambda: _port_answers(milter), folder / "rspamd.log")
         yield Server("rspamd", f"127.0.0.1:{milter}", {"rspamd": pid, "redis": redis_pid, "unbound": dns_pid})
+
+
+@contextmanager
+def _resolver(folder: Path) -> Iterator[tuple[int, int]]:
+    """Run Debian's unbound without a network: no name exists; yield port and pid."""
+    _need("unbound")
+    port = free_port()
+    (folder / "unbound.conf").write_text(
+        f'server:\n interface: 127.0.0.1@{port}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
+        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n num-threads: 1\n'
+    )
+    log = folder / "unbound.log"
+    with _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], log) as pid:
+        _wait(lambda: _port_answers(port), log)
+        yield port, pid
 
 
 @contextmanager
@@ -130,6 +137,12 @@ def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _need(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+            sys.exit(f"{program} is missing: apt-get install --no-install-recommends {' '.join(programs)}")
 
 
 def _wait(answers: Callable[[], bool], log: Path) -> None:

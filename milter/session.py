@@ -30,7 +30,7 @@ from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason, 
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, scan, settle, settle_put_off
-from oborona.policy.stages import deciding
+from oborona.policy.stages import Deciding
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign, to_text
@@ -62,6 +62,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
     tally: Tally
     clock: Callable[[], float]  # Unix seconds
+    deciding: Deciding = msgspec.field(default_factory=Deciding)
 
 
 class Session:
@@ -80,13 +81,11 @@ class Session:
         self._helo = ""
         self._sender = ""
         self._recipients: list[str] = []
-        self._judged_by: Policy | None = None
-        self._stages: frozenset[Stage] = frozenset()
 
     @property
     def waits(self) -> frozenset[Stage]:
         """Stages where the policy of this moment can refuse before the content."""
-        return self._deciding(self._bench.policy.current)
+        return self._bench.deciding(self._bench.policy.current)
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
@@ -165,11 +164,6 @@ class Session:
         self._macros.clear()
         self._client, self._helo, self._own = Client(), "", False
 
-    def _deciding(self, policy: Policy) -> frozenset[Stage]:
-        if self._judged_by is not policy:
-            self._judged_by, self._stages = policy, deciding(policy)
-        return self._stages
-
     def _envelope(self) -> Envelope:
         return Envelope(
             client=self._client,
@@ -184,7 +178,7 @@ class Session:
     async def _stage(self, stage: Stage) -> Reply:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench, policy = self._bench, self._bench.policy.current
-        if stage not in self._deciding(policy):
+        if stage not in bench.deciding(policy):
             if stage.order >= policy.verdict.first.order:
                 self._inquirer.begin(
                     stage, self._envelope(), policy

@@ -10,6 +10,7 @@ than a campaign leaves when it changes every fourth word (docs/adr/0005).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final
 
 from oborona.message.shingles import Type
@@ -23,6 +24,9 @@ SHARED_SHORT: Final = 3  # the same for short texts, where one common phrase mak
 SHORT_WORDS: Final = 30
 FINGERPRINTS: Final = frozenset({Type.WORDS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
 
+_EVIDENCE: Final = itemgetter(
+    Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
+)  # as `Counts` has them
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 
@@ -40,7 +44,7 @@ class Known:
         words: of the text, which says how many values must be shared.
     """
 
-    __slots__ = ("_rows", "_shared")
+    __slots__ = ("_repip", "_rows", "_shared")
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Known:
         words: int = SHORT_WORDS,
     ) -> None:
         self._shared = SHARED if words >= SHORT_WORDS else SHARED_SHORT
+        self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
             self._rows.setdefault(kind, []).append(rows)
@@ -71,7 +76,9 @@ class Known:
 
     def repip(self) -> RepIP:
         """Return the judgement on the client's address, by its own counts and its network's."""
-        return judge(self._history(Type.CLIENT_IP), self._history(Type.CLIENT_NETWORK))
+        if self._repip is None:
+            self._repip = judge(self._history(Type.CLIENT_IP), self._history(Type.CLIENT_NETWORK))
+        return self._repip
 
     def _history(self, kind: Type) -> History:
         return History(
@@ -82,8 +89,8 @@ class Known:
         )
 
     def _counts(self, kind: Type, window: Window) -> Counts:
-        of = (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS)
-        return Counts(*(self.count(kind, window, metric) for metric in of))
+        rows = self._rows.get(kind)
+        return Counts() if rows is None else Counts(*_EVIDENCE(_worst(rows)[window]))
 
     def ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam."""

@@ -29,6 +29,20 @@ def awaited(policy: Policy, stage: Stage) -> Awaited:
     return Awaited(spf=bool(named & _SPF) and stage is not Stage.CONNECT, iprev=bool(named & _IPREV))
 
 
+class Deciding:
+    """`deciding`, worked out once for each policy that is in use for a while."""
+
+    def __init__(self) -> None:
+        self._policy: Policy | None = None
+        self._stages: frozenset[Stage] = frozenset()
+
+    def __call__(self, policy: Policy) -> frozenset[Stage]:
+        """Return the stages of a policy."""
+        if self._policy is not policy:
+            self._policy, self._stages = policy, deciding(policy)
+        return self._stages
+
+
 def deciding(policy: Policy) -> frozenset[Stage]:
     """Return the stages before the content where a client, sender or recipient can be refused, put off or slowed down.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,7 @@ _AT_ONCE: Final = 1 << 16
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 
 
+@lru_cache(maxsize=4096)  # a client's address is looked at by several, and lists answer in few codes
 def plain(text: str) -> Address | None:
     """Return the address that a text is, a mapped IPv4 address as itself; None when it is none."""
     try:

@@ -3,13 +3,15 @@
 A name travels as labels, each behind its length, closed by an empty one; at most 63 octets a label and 255 in all (RFC 1035 section
 3.1). Labels may hold any octets (RFC 2181 section 11): what does not print, and what means something in a name's text, is written
 with a backslash (RFC 1035 section 5.1), and read so. Case means nothing: everything here is lower case. Letters beyond ASCII
-become A-labels by RFC 3490, as in `oborona.domains`.
+become A-labels (`oborona.domains`).
 """
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from oborona.domains import a_labels
 
 MAX_LABEL: Final = 63  # octets
 MAX_NAME: Final = 255  # octets as it travels
@@ -19,7 +21,6 @@ _POINTER: Final = 0xC0  # both bits set: the rest of the name stands elsewhere (
 
 _PLAIN: Final = re.compile(rb"[!#%&'*+,\-/0-9:<=>?A-Z\[\]^_`a-z{|}~]+")
 _SPECIAL: Final = frozenset(b'"().;\\@$')  # those that dnspython escapes too
-_DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")  # RFC 3490 section 3.1
 _ESCAPED: Final = re.compile(rb"\\(?:([0-9]{3})|([^0-9]))|([^\\])", re.DOTALL)
 
 
@@ -37,7 +38,10 @@ def encode(name: str) -> bytes | None:
         return b"\0"
     if len(name) > MAX_TEXT:
         return None
-    octets = name.encode() if name.isascii() else _a_labels(name)
+    try:
+        octets = (name if name.isascii() else a_labels(name)).encode()
+    except ValueError:
+        return None
     labels = octets.lower().split(b".") if b"\\" not in octets else _unescape(octets)
     if not labels[-1]:
         labels.pop()
@@ -86,16 +90,6 @@ def read(message: bytes, at: int) -> tuple[bytes, int]:
         else:
             raise Malformed("unknown kind of label")  # RFC 6891 section 5: none is in use
     return b"".join(parts).lower() + b"\0", behind or at + 1  # no length is that of a letter: 63 < "A"
-
-
-def _a_labels(name: str) -> bytes:
-    """Return the A-labels of a name; what has none becomes an empty label."""
-    try:
-        octets = name.encode("idna")
-    except UnicodeError:
-        return b""
-    # Compatibility forms such as U+2488 ("1.") or U+FF3C ("\\") would make other labels than those that people see.
-    return octets if octets.count(b".") == len(_DOTS.findall(name)) and b"\\" not in octets else b""
 
 
 def _unescape(octets: bytes) -> list[bytes]:

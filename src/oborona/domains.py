@@ -15,12 +15,35 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import unquote
 
+from dns.exception import DNSException
+from dns.name import IDNA_2003_Practical, IDNA_2008_Practical
 from publicsuffixlist import PublicSuffixList
 
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_-])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")  # all of these end a label, RFC 3490 section 3.1
 MAX_HOST: Final = 253  # octets of a name in text form, RFC 1035 s2.3.4
 _SUFFIXES: Final = PublicSuffixList()
+
+
+def a_labels(name: str) -> str:
+    """Return a name in the letters that the DNS has.
+
+    What RFC 5891 knows is encoded by it, and mapped as UTS 46 says; what it forbids and browsers open all the same (little pictures) by RFC 3490.
+
+    Raises:
+        ValueError: it can be no name.
+    """
+    labels = _DOTS.split(name)
+    for codec in (IDNA_2008_Practical, IDNA_2003_Practical):
+        try:
+            encoded = [codec.encode(label).lower() for label in labels]
+        except (DNSException, UnicodeError):
+            continue
+        # Compatibility forms such as U+2488 ("1.") or U+FF3C ("\\") would make other labels than those that people see.
+        if not any(sign in label for label in encoded for sign in (b".", b"\\")):
+            return b".".join(encoded).decode("ascii")
+    raise ValueError("no name of the DNS")
 
 
 @lru_cache(maxsize=8192)
@@ -34,13 +57,13 @@ def normal(host: str) -> str:
             return str(IPv6Address(host.strip("[]")))
         except (AddressValueError, ValueError):
             return ""
-    host = host.replace("\u3002", ".").replace("\uff0e", ".").replace("\uff61", ".").strip(".")
+    host = _DOTS.sub(".", host).strip(".")
     if not host or len(host) > MAX_HOST:
         return ""
     if not host.isascii():
         try:
-            host = host.encode("idna").decode("ascii").lower()
-        except UnicodeError:
+            host = a_labels(host)
+        except ValueError:
             return ""
     if host[-1].isdigit() or host.startswith("0x"):
         address = _ipv4(host)

@@ -42,7 +42,9 @@ class Table:
         found = [rrset for rrset in response.answer if rrset.rdtype == dns.rdatatype.from_text(kind.name)]
         if not found:
             return Answer(outcome=Outcome.NO_DATA, ttl=TTL)
-        return Answer(outcome=Outcome.FOUND, records=tuple(map(_record, found[0])), ttl=TTL)
+        return Answer(
+            outcome=Outcome.FOUND, records=tuple(_record(one) for rrset in found for one in rrset), ttl=TTL
+        )
 
 
 def _record(rdata: Any) -> Record:

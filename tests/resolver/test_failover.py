@@ -166,3 +166,20 @@ def test_standing_is_forgotten_in_time_or_by_an_answer() -> None:
 async def test_a_server_no_way_leads_to() -> None:
     async with Resolver([Server("fe80::1%nowhere")], timeout_s=60.0) as resolver:
         assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
+
+
+async def test_a_server_that_may_not_be_asked() -> None:
+    async with Resolver([Server("255.255.255.255")], timeout_s=60.0) as resolver:  # EACCES: a broadcast
+        assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
+        assert resolver.stats.unreachable == 1
+
+
+async def test_many_questions_to_a_server_that_is_away_all_end_at_once(make: Make, zones: Zones) -> None:
+    zones.stop()
+    async with make(timeout_s=60.0) as resolver:
+        asking = (resolver.ask(f"n{number}.test", Kind.A) for number in range(20))
+        answers = await asyncio.wait_for(asyncio.gather(*asking), SLACK_S)
+        assert {answer.why for answer in answers} == {"unreachable"}
+        assert resolver.stats.sent + resolver.stats.unreachable >= 20
+        zones.start()
+        assert await ask(resolver) == FOUND
