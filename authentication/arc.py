@@ -82,12 +82,14 @@ async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Conta
         oldest -= 1
     if oldest == len(sealers):
         return Arc(result=result, instances=len(sets), sealers=sealers)
+    said = dmarc_of(letter.fields[sets[oldest][_RESULTS]].partition(b":")[2])
     return Arc(
         result=result,
         instances=len(sets),
         sealers=sealers,
         trusted=sealers[oldest],
-        dmarc=dmarc_of(letter.fields[sets[oldest][_RESULTS]].partition(b":")[2]),
+        dmarc=said.result,
+        dmarc_domain=said.domain,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from authres import AuthenticationResultsHeader as Header
 from authres import AuthResError, IPRevAuthenticationResult, SPFAuthenticationResult
@@ -60,7 +60,17 @@ def results(identity: Identity, site: str, *, ip: str = "") -> str:
     return value
 
 
-def dmarc_of(value: bytes | str) -> Result:
+class Said(NamedTuple):
+    """What a header says of DMARC."""
+
+    result: Result
+    domain: str = ""  # header.from, lower case; empty where it names none
+
+
+_NOTHING: Final = Said(Result.NONE)
+
+
+def dmarc_of(value: bytes | str) -> Said:
     """Return what a header says of DMARC: `dmarc=` of Authentication-Results or ARC-Authentication-Results.
 
     Args:
@@ -70,15 +80,28 @@ def dmarc_of(value: bytes | str) -> Result:
     """
     text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
     if len(text) > MAX_READ:
-        return Result.NONE
+        return _NOTHING
     text = _INSTANCE.sub("", _FOLD.sub("", text), count=1)
     try:
         read = Header.parse_value(text).results
     except (AuthResError, RecursionError):
-        return Result.NONE
-    said = {part.result for part in read if part.method == "dmarc"}
-    words = {word.value: word for word in (Result.PASS, *_TROUBLE)}
-    return words.get(said.pop(), Result.NONE) if len(said) == 1 else Result.NONE
+        return _NOTHING
+    said = {(part.result, _author(part)) for part in read if part.method == "dmarc"}
+    if len(said) != 1:
+        return _NOTHING
+    word, domain = said.pop()
+    words = {known.value: known for known in (Result.PASS, *_TROUBLE)}
+    return Said(words[word], domain) if word in words else _NOTHING
+
+
+def _author(part: AuthenticationResult) -> str:
+    """The domain in From that a result of DMARC is about."""
+    named = {
+        fqdn(str(one.value))
+        for one in part.properties
+        if (one.type, one.name) == ("header", "from") and one.value
+    }
+    return named.pop() if len(named) == 1 else ""
 
 
 def _spf(identity: Identity) -> Iterator[AuthenticationResult]:

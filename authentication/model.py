@@ -9,6 +9,8 @@ from enum import StrEnum
 
 import msgspec
 
+from oborona.domains import registrable
+
 
 class Result(StrEnum):
     """The words of RFC 8601 section 2.7; which of them a method uses is its own RFC's matter."""
@@ -83,6 +85,7 @@ class Arc(msgspec.Struct, frozen=True, kw_only=True):
         ""  # the sealer whose word is taken: all seals from there to us are of trusted sealers; empty = none
     )
     dmarc: Result = Result.NONE  # what the trusted sealer says it saw
+    dmarc_domain: str = ""  # of which domain in From; empty where he does not say
     why: str = ""
 
 
@@ -107,7 +110,9 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def disposition(self) -> Published:
         """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass (RFC 8617 section 7.2.1)."""
-        return Published.NONE if self.arc.dmarc is Result.PASS else self.dmarc.disposition
+        seen = self.arc.dmarc_domain
+        ours = not seen or registrable(seen) == registrable(self.dmarc.domain)
+        return Published.NONE if self.arc.dmarc is Result.PASS and ours else self.dmarc.disposition
 
     @property
     def dkim_domains(self) -> tuple[str, ...]:

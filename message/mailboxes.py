@@ -33,6 +33,7 @@ MAX_CHARACTERS: Final = (
     128 << 10
 )  # of all address fields of a message, white space folded: 200 mailboxes take 20 kB
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_AROUND_DOT: Final = re.compile(r" ?[.] ?")  # folding white space, RFC 5322 s4.4
 _GROUP: Final = re.compile(r"^[^@:\[]*:")
 
 
@@ -99,7 +100,7 @@ def _mailbox(name: str, address: str, findings: Findings) -> Mailbox:
         address.rpartition(":")[2] if address.startswith("@") else address
     )  # obsolete route, RFC 5322 s4.4
     local, at, domain = address.rpartition("@")
-    domain = domain.strip().strip(".").lower()
+    domain = _AROUND_DOT.sub(".", domain.strip()).strip(".").lower()
     shown = " ".join(decode_words(name, findings).split())
     if not at or not local.strip() or not domain:
         return Mailbox(shown or " ".join(address.split()), "", "")

@@ -105,7 +105,7 @@ class Inquirer:
         """Return everything, now that the message is there."""
         self.begin(Stage.SENDER, envelope, policy)
         asker = self._message_asker()
-        content = _start(self._look(_written(message), envelope, policy, asker))
+        content = self._look(_written(message), envelope, policy, asker)
         try:
             identity: Identity | None = None
             if not (envelope.login or envelope.own):
@@ -113,9 +113,11 @@ class Inquirer:
                 identity = await _guarded(verified, "authentication", None)
             if identity is None:
                 identity = await self._of_envelope()
-            return _evidence(identity, [*await self._looked(envelope), await content])
+            looked = await self._looked(envelope)
+            return _evidence(identity, looked if content is None else [*looked, await content])
         finally:
-            content.cancel()
+            if content is not None:
+                content.cancel()
 
     def end_message(self) -> None:
         """Stop asking about the message at hand."""
@@ -160,7 +162,7 @@ class Inquirer:
             )
             tasks.spf = _start(_guarded(check_mail_from, "spf", _UNKNOWN_SPF))
             tasks.spf_helo = _start(_guarded(check_name, "spf", _UNKNOWN_SPF))
-        tasks.lists = _start(self._look(asked, envelope, policy, asker))
+        tasks.lists = self._look(asked, envelope, policy, asker)
         return tasks
 
     def _message_asker(self) -> Asker:
@@ -168,11 +170,16 @@ class Inquirer:
             self._asker = self._means.asker()
         return self._asker
 
-    async def _look(self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker) -> Looked:
-        if is_own(envelope) or match(policy.local_lists, envelope, Stage.CONTENT) is not None:
-            return Looked()  # the site's own lists decide, whatever others say
-        look = partial(self._means.lists.look, asked, policy.dns_lists, asker)
-        return await _guarded(look, "lists", Looked())
+    def _look(
+        self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker
+    ) -> asyncio.Task[Looked] | None:
+        """Begin to ask the DNS lists; None where none is to be asked."""
+        lists = policy.dns_lists
+        if is_own(envelope) or not any(one.enabled for one in lists):
+            return None
+        if match(policy.local_lists, envelope, Stage.CONTENT) is not None:
+            return None  # the site's own lists decide, whatever others say
+        return _start(_guarded(partial(self._means.lists.look, asked, lists, asker), "lists", Looked()))
 
     async def _iprev(self) -> IpRev:
         tasks = self._begun[Stage.CONNECT]

@@ -26,6 +26,18 @@ class Description(NamedTuple):
 METRICS: Final = (
     Description("oborona_up", "1 for each worker that runs.", (), counts=False),
     Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
+    Description(
+        "oborona_policy_wrong",
+        "1 while the policy files are refused and the old policy stays.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_authentication",
+        "Results of authentication, of each DKIM signature one.",
+        ("method", "result"),
+        counts=True,
+    ),
     Description("oborona_dns", "What the resolver did, by kind of event.", ("event",), counts=True),
     Description(
         "oborona_dns_list_healthy",
@@ -68,6 +80,11 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
             yield (), 1
         case "oborona_verdicts":
             for key, count in status.verdicts.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_policy_wrong":
+            yield (), int(status.policy_wrong)
+        case "oborona_authentication":
+            for key, count in status.results.items():
                 yield tuple(key.split(" ", 1)), count
         case "oborona_dns":
             for event, count in status.dns.items():

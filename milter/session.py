@@ -282,6 +282,8 @@ class Session:
         try:
             if scanned is not None:
                 settle(scanned.pieces, verdict, self._bench.counters, now=now)
+                if not is_own(envelope):
+                    self._bench.tally.authenticated(scanned.evidence.identity)
                 if scanned.put_off is not None:
                     settle_put_off(scanned.put_off, self._bench.counters, now=now)
                 for fault in scanned.faults:

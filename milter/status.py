@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.authentication.model import Identity
 from oborona.errors import StoreError
 from oborona.types import Action, Stage
 
@@ -36,23 +37,40 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     time: float  # when it was written, Unix seconds
     policy: str  # version in use
+    policy_wrong: bool = False  # the files as they are now are refused, the old policy stays
     verdicts: dict[str, int] = {}  # "stage action" → how often
+    results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
     lists: dict[str, ListStatus] = {}  # by name
 
 
 class Tally:
-    """Counts verdicts by stage and action."""
+    """Counts verdicts by stage and action, and results of authentication."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("counts", "results")
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
+        self.results: dict[str, int] = {}
 
     def count(self, stage: Stage, action: Action) -> None:
         """Count one verdict."""
-        key = f"{stage.value} {action.value}"
-        self.counts[key] = self.counts.get(key, 0) + 1
+        _add(self.counts, f"{stage.value} {action.value}")
+
+    def authenticated(self, identity: Identity) -> None:
+        """Count what was found of one message; of several signatures each."""
+        for method, result in (
+            ("spf", identity.spf.result),
+            *(("dkim", one.result) for one in identity.dkim),
+            ("dmarc", identity.dmarc.result),
+            ("arc", identity.arc.result),
+            ("iprev", identity.iprev.result),
+        ):
+            _add(self.results, f"{method} {result.value}")
+
+
+def _add(counts: dict[str, int], key: str) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def write(state: Path, status: Status) -> None:

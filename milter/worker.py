@@ -219,7 +219,9 @@ class Worker:
                 pid=os.getpid(),
                 time=time.time(),
                 policy=self._policy.current.version,
+                policy_wrong=self._policy.error is not None,
                 verdicts=tally.counts,
+                results=tally.results,
                 dns=msgspec.structs.asdict(asking.resolver.stats),
                 lists=asking.lists.statuses(),
             )

@@ -143,6 +143,9 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("dkim.unsigned", int, _M, "octets of the body that the best signature leaves out by its l= tag"),
     _fact("dmarc.result", str, _M, "DMARC of From's domain: none, pass, fail, temperror, permerror"),
     _fact(
+        "dmarc.domain", str, _M, "the domain in From that it is about: of several the one that asks for most"
+    ),
+    _fact(
         "dmarc.policy", str, _M, "what the domain publishes: none, quarantine, reject; none without a record"
     ),
     _fact(
@@ -249,6 +252,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     dkim_signatures: int = 0
     dkim_unsigned: int = 0
     dmarc_result: str = Result.NONE.value
+    dmarc_domain: str = ""
     dmarc_policy: str = Published.NONE.value
     dmarc_disposition: str = Published.NONE.value
     dmarc_aligned: bool = False
@@ -391,6 +395,7 @@ def _proved(evidence: Evidence) -> dict[str, Any]:
         "dkim_signatures": len(identity.dkim) + identity.dkim_more,
         "dkim_unsigned": min((one.unsigned for one in identity.dkim if one.result is Result.PASS), default=0),
         "dmarc_result": dmarc.result.value,
+        "dmarc_domain": dmarc.domain,
         "dmarc_policy": dmarc.policy.value,
         "dmarc_disposition": identity.disposition.value,
         "dmarc_aligned": dmarc.spf_aligned or dmarc.dkim_aligned,

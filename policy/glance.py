@@ -8,14 +8,13 @@ here is counted: a refusal follows from evidence that is counted elsewhere, and 
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from oborona.message.shingles import envelope_shingles
 from oborona.policy.decide import TEMPERROR, decide, enforced
 from oborona.policy.evidence import Inquiry
 from oborona.policy.facts import early_facts, is_own
+from oborona.policy.history import REPIP_POOR, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
@@ -23,9 +22,6 @@ from oborona.policy.scan import Site, read_known
 from oborona.policy.stages import awaited
 from oborona.reputation.address import Flag
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
-
-REPIP_BAD: Final = "REPIP_BAD"
-REPIP_POOR: Final = "REPIP_POOR"
 
 
 class Glance(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +55,7 @@ async def glance(
     known, faults = await read_known(site.counters, asked(pieces), now)
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
-        by_history, wait_s = _remembered(known, policy)
+        by_history, wait_s = _remembered(known, envelope, policy)
         if by_history is not None:
             return Glance(verdict=by_history, faults=faults)
     wanted = awaited(policy, stage)
@@ -79,23 +75,25 @@ async def glance(
     return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *failed))
 
 
-def _remembered(known: Known, policy: Policy) -> tuple[Verdict | None, float]:
+def _remembered(known: Known, envelope: Envelope, policy: Policy) -> tuple[Verdict | None, float]:
     """Return what the counters' memory of the address alone decides, and how long it makes a client wait."""
+    refused = refusal(known, envelope, policy)
+    if refused is not None:
+        return _by_history(Action.REJECT, refused, policy), 0.0
     repip, table = known.repip(), policy.repip
-    if repip.flag is Flag.BAD and table.bad == "reject":
-        return _by_history(Action.REJECT, REPIP_BAD, repip.say, policy), 0.0
     if repip.flag in (Flag.BAD, Flag.POOR):
         if table.poor == "tempfail":
-            return _by_history(Action.TEMPFAIL, REPIP_POOR, repip.say, policy), 0.0
+            hit = RuleHit(name=REPIP_POOR, score=0.0, say=repip.say)
+            return _by_history(Action.TEMPFAIL, hit, policy), 0.0
         if table.poor == "slow":
             return None, table.slow_s
     return None, 0.0
 
 
-def _by_history(action: Action, name: str, say: str, policy: Policy) -> Verdict:
-    line = policy.verdict.reject_score
-    hit = RuleHit(name=name, score=line if action is Action.REJECT else 0.0, say=say)
-    return Verdict(action=action, score=hit.score, line=line, decided_by=name, rules=(hit,))
+def _by_history(action: Action, hit: RuleHit, policy: Policy) -> Verdict:
+    return Verdict(
+        action=action, score=hit.score, line=policy.verdict.reject_score, decided_by=hit.name, rules=(hit,)
+    )
 
 
 def _nothing(policy: Policy) -> Verdict:

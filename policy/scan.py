@@ -18,6 +18,7 @@ from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
 from oborona.policy.evidence import Evidence, Inquiry
 from oborona.policy.facts import Facts, facts_of
 from oborona.policy.greylist import greylisted
+from oborona.policy.history import REPIP_BAD, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
@@ -94,8 +95,10 @@ async def scan(
     hits, failed = policy.compiled.run(facts, Stage.CONTENT)
     author = message.from_.address if message.from_ else ""
     local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
+    # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
+    remembered = refusal(known, envelope, policy)
     verdict = decide(
-        [*hits, *evidence.hits, *shadowed(*local)],
+        [*hits, *evidence.hits, *shadowed(*local), *([remembered] if remembered else [])],
         findings,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
@@ -131,8 +134,11 @@ async def scan(
 
 
 def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float) -> None:
-    """Count a message once its answer is given; one that was put off is counted when it comes again."""
-    if verdict.action is not Action.TEMPFAIL:
+    """Count a message once its answer is given; one that was put off is counted when it comes again.
+
+    What memory alone has decided is not counted: it would feed on itself.
+    """
+    if verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD:
         spam = verdict.action in (Action.SPAM, Action.REJECT)
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
 

@@ -9,13 +9,14 @@ full, older evidence a quarter, and what is older than two weeks is forgotten by
     share = (bad + 4 p) / (bad + good + 4)         p: the share in the network, drawn to one half by 4 messages
     low, high = share -+ 2 sqrt(share (1 - share) / (bad + good + 5))
 
-    bad      at least 10 bad, low >= 0.8, and 4 times as much bad as all good mail of two weeks
+    bad      at least 10 bad, low >= 0.8, 4 times as much bad as all good mail of two weeks, and no fewer bad messages than good ones
     poor     at least 3 bad and low >= 0.4; or no good mail to speak of (under 3), in a network that is bad; or suddenly loud (below)
     good     at least 20 good and high <= 0.1
     unknown  everything else
 
 Good mail of two weeks is weighed in full against bad mail: an address that people get letters from (a company's NAT, a large sender) is not
-refused for a handful of bad ones; it takes four times its two weeks.  A network never makes an address bad, only poor.
+refused for a handful of bad ones.  It takes four times its two weeks by weight, and by number of messages, whatever each of them weighs, at
+least as many: one message may be judged spam, complained of and caught in a trap, but it is one message.  A network never makes an address bad, only poor.
 
 Recovery.  Mail that is refused before its content is not counted, so being refused feeds nothing.  Bad evidence B, none added, weighs B / 4 when
 a day has passed: up to B = 40 the address is not refused any longer then; after two weeks nothing is left of it.
@@ -100,6 +101,7 @@ class _Evidence(NamedTuple):
     bad: float
     good: float
     good_fortnight: float  # unweighted
+    bad_messages: float  # unweighted, of two weeks: at least so many different ones
 
     @property
     def known(self) -> float:
@@ -123,6 +125,7 @@ def judge(address: History, network: History) -> RepIP:
         max(0.0, around.bad - own.bad),
         max(0.0, around.good - own.good),
         max(0.0, around.good_fortnight - own.good_fortnight),
+        max(0.0, around.bad_messages - own.bad_messages),
     )
     near = (others.bad + Weights.PRIOR / 2) / (others.known + Weights.PRIOR)
     share = (own.bad + Weights.PRIOR * near) / (own.known + Weights.PRIOR)
@@ -156,6 +159,7 @@ def _evidence(history: History) -> _Evidence:
         bad_day + Weights.OLD * max(0.0, bad_all - bad_day),
         good_day + Weights.OLD * max(0.0, good_all - good_day),
         good_all,
+        max(fortnight.spam, fortnight.complaints, fortnight.traps),
     )
 
 
@@ -166,7 +170,12 @@ def _weigh(counts: Counts) -> tuple[float, float]:
 
 
 def _bad(own: _Evidence, low: float) -> bool:
-    return own.bad >= BAD_LEAST and low >= BAD_LOW and own.bad >= BAD_TO_GOOD * own.good_fortnight
+    return (
+        own.bad >= BAD_LEAST
+        and low >= BAD_LOW
+        and own.bad >= BAD_TO_GOOD * own.good_fortnight
+        and own.bad_messages >= own.good_fortnight
+    )
 
 
 def _bad_around(others: _Evidence) -> bool:

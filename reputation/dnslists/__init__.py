@@ -14,7 +14,7 @@ from oborona.reputation.dnslists.ask import (
     strongest,
 )
 from oborona.reputation.dnslists.codes import Codes, parse, refusals
-from oborona.reputation.dnslists.health import Event, Health, State, point, probes
+from oborona.reputation.dnslists.health import Event, Health, State
 from oborona.reputation.dnslists.model import (
     ASKABLE,
     HASHABLE,
@@ -25,6 +25,7 @@ from oborona.reputation.dnslists.model import (
     Question,
     Trouble,
 )
+from oborona.reputation.dnslists.points import point, probes
 
 __all__ = [
     "ASKABLE",

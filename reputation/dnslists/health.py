@@ -2,8 +2,13 @@
 
 Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few minutes: what every list of its sort has must be
 listed, what none may have must not.  Answers about real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out
-at once; one that does not answer several times in a row, too.  While it is out it is asked for nothing but its test points, at growing
+at once; one that does not answer IN_A_ROW times in a row, for ROW_S at least.  While it is out it is asked for nothing but its test points, at growing
 intervals, and comes back as soon as it gives all of them right.
+
+A row must span time because one lost moment, a resolver that restarts or a full line, costs all answers of that moment, and ten
+links of one message are ten of them.  A dead list is out all the same: its first question fails after `dns.timeout_s` (2 s), the row ends
+with the first question that fails ROW_S (3 s) after that, so that it is out after 5 s where mail asks a question or more in a second, and after
+IN_A_ROW rounds of probes, FIRST_S apart, where none comes.  Until then each message waits for it within its own budget.
 
     unknown   not probed yet; counts nothing
     healthy
@@ -16,23 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 import msgspec
 
 from oborona.dns import Answer
 from oborona.reputation.dnslists.ask import answered
-from oborona.reputation.dnslists.model import DnsList, Fault, Hash, Question, Trouble
-from oborona.reputation.dnslists.names import hashed, of_address, of_mailbox, under
-from oborona.reputation.networks import plain
+from oborona.reputation.dnslists.model import DnsList, Fault, Question, Trouble
+from oborona.reputation.dnslists.points import missed, probes
 
 HEALTHY_S: Final = 300.0  # between probes of a healthy list
 FIRST_S: Final = 10.0  # from the moment it is found sick to the next probe; doubles
 LAST_S: Final = 300.0
 ROUND_S: Final = 30.0  # a probe without answer is given up
 IN_A_ROW: Final = 5  # questions without answer; single ones are lost on every network
-BUDGET: Final = "budget"  # why of an answer that says nothing of the list: the message had asked too much
+ROW_S: Final = 3.0  # from the first of them to the last: longer than a resolver takes to start anew, or a question to be given up
+SAME_S: Final = (
+    2.0  # within this a question that failed fails again without being asked: the resolver remembers
+)
+OURS: Final = frozenset({"budget", "busy", "closed"})
+"""Why of answers that say nothing of the list: the message had asked too much, the resolver had no place, it was being closed."""
 
 
 class State(StrEnum):
@@ -53,6 +61,26 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0  # when it became sick, by the clock of `Health`; 0: it never was
 
 
+class _Row:
+    """Questions without answer in a row, up to now."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._since = 0.0
+        self._names: dict[str, float] = {}  # when each counted last; no more than fail within ROW_S
+
+    def add(self, name: str, now: float) -> bool:
+        """Add one; return whether the row is long enough to mean something."""
+        last = self._names.get(name)
+        if last is not None and now - last < SAME_S:
+            return False
+        if not self._names:
+            self._since = now
+        self._names[name] = now
+        self.length += 1
+        return self.length >= IN_A_ROW and now - self._since >= ROW_S
+
+
 class _List:
     """One list's health."""
 
@@ -66,7 +94,7 @@ class _List:
         self.due = 0.0  # of the next probe
         self.wait = FIRST_S
         self.healthy_since = 0.0
-        self.silent = 0  # questions without answer in a row
+        self.row = _Row()
         self.open: set[str] = set()  # names of the probe under way
         self.failed: Trouble | None = None
 
@@ -136,27 +164,27 @@ class Health:
         codes = answered(question.list, answer)
         trouble = codes if isinstance(codes, Trouble) else None
         if question.probe is None:
-            return self._told(one, trouble, now)
+            return self._told(one, question.name, trouble, now)
         if question.name not in one.open:
             return None  # of a round that was given up
         if trouble is None and bool(codes) != question.probe:
-            trouble = _missed(one.list, question)
+            trouble = missed(question)
         return self._probed(one, question, trouble, now)
 
-    def _told(self, one: _List, trouble: Trouble | None, now: float) -> Event | None:
-        """Take an answer about mail."""
+    def _told(self, one: _List, name: str, trouble: Trouble | None, now: float) -> Event | None:
+        """Take an answer about mail, or a failed round of probes."""
         if trouble is None:
-            one.silent = 0
+            one.row = _Row()
+            return None
+        if one.state is not State.HEALTHY:
             return None
         if trouble.fault is Fault.TEMPERROR:
-            if trouble.why != BUDGET:
-                one.silent += 1
-            if one.silent < IN_A_ROW:
+            if trouble.why in OURS or not one.row.add(name, now):
                 return None
             trouble = msgspec.structs.replace(
-                trouble, why=f"no answer {one.silent} times in a row: {trouble.why}"
+                trouble, why=f"no answer {one.row.length} times in a row: {trouble.why}"
             )
-        return self._sick(one, trouble, now) if one.state is State.HEALTHY else None
+        return self._sick(one, trouble, now)
 
     def _probed(self, one: _List, question: Question, trouble: Trouble | None, now: float) -> Event | None:
         """Take the answer of a probe; the last one of a round decides."""
@@ -169,7 +197,7 @@ class Health:
             return self._well(one, now)
         if one.state is State.HEALTHY and one.failed.fault is Fault.TEMPERROR:
             one.due = now + FIRST_S
-            return self._told(one, one.failed, now)
+            return self._told(one, question.name, one.failed, now)
         if one.state is State.SICK:
             one.why, one.fault = one.failed.why, one.failed.fault
             one.wait = min(2 * one.wait, LAST_S)
@@ -182,69 +210,20 @@ class Health:
         shortly = one.state is State.HEALTHY and one.healthy_since and now - one.healthy_since < LAST_S
         one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
         one.state, one.why, one.fault, one.since = State.SICK, trouble.why, trouble.fault, now
-        one.silent = 0
+        one.row = _Row()
         one.open = set()
         one.due = now + one.wait
         return Event(name=one.list.name, state=State.SICK, why=one.why, fault=one.fault, since=now)
 
     def _well(self, one: _List, now: float) -> Event | None:
         one.due = now + HEALTHY_S
-        one.silent = 0
+        one.row = _Row()
         if one.state is State.HEALTHY:
             return None
         since = one.since
         one.state, one.why, one.fault, one.since = State.HEALTHY, "", None, 0.0
         one.healthy_since = now
         return Event(name=one.list.name, state=State.HEALTHY, since=since)
-
-
-def probes(one: DnsList) -> tuple[Question, ...]:
-    """Return a list's test points.
-
-    Source: RFC 5782 section 5: 127.0.0.2 or ::FFFF:7F00:2 and TEST must be listed, 127.0.0.1 or ::FFFF:7F00:1 and INVALID must not.
-    """
-    points: dict[str, tuple[bool, str]] = {}
-    if one.of_addresses:
-        listed, never = (
-            (IPv4Address("127.0.0.2"), IPv4Address("127.0.0.1"))
-            if one.ipv4
-            else (IPv6Address("::ffff:127.0.0.2"), IPv6Address("::ffff:127.0.0.1"))
-        )
-        if one.probe is None:
-            points[of_address(listed)] = True, str(listed)
-        points[of_address(never)] = False, str(never)
-    if one.of_domains:
-        if one.probe is None:
-            points["test"] = True, "test"
-        points["invalid"] = False, "invalid"
-    if one.probe:
-        points[point(one, one.probe)] = True, one.probe
-    of = one.of[0]
-    return tuple(
-        Question(list=one, name=under(label, one.zone), subject=subject, of=of, probe=listed)
-        for label, (listed, subject) in points.items()
-    )
-
-
-def point(one: DnsList, probe: str) -> str:
-    """Return what stands before the zone for a test point of the list's own.
-
-    Args:
-        one: the list.
-        probe: an address, a name, or a mail address for a list of hashes.
-    """
-    if one.hash is not Hash.NONE:
-        return hashed(of_mailbox(probe), one.hash)
-    address = plain(probe) if one.of_addresses or one.ips else None
-    return of_address(address) if address else probe.lower()
-
-
-def _missed(one: DnsList, question: Question) -> Trouble:
-    if question.probe:
-        why = f"does not list its test point {question.subject}: empty, dead, or it does not answer us"
-        return Trouble(name=one.name, fault=Fault.NOT_LISTED, why=why)
-    why = f"lists {question.subject}, which no list may: it lists the whole world"
-    return Trouble(name=one.name, fault=Fault.LISTED, why=why)
 
 
 def _way(one: DnsList) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ is wrong.  The text is taken in pieces, so that no step holds up other threads f
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -125,6 +126,8 @@ def read(raw: bytes) -> Table:
         empty = "is empty: half-written? A file may be switched off by a comment"
         problem = "its last line does not end: half-written?" if raw.strip() else empty
         raise BrokenLine(problem, raw.count(b"\n") + 1)
+    if raw.startswith(codecs.BOM_UTF8):
+        raise BrokenLine("begins with a byte order mark; save it as UTF-8 without one", 1)
     gathered = _Gathered()
     lines = count = 0
     for piece in _pieces(raw):

@@ -112,7 +112,7 @@ def test_no_value_says_more_than_itself(domain: str) -> None:
         arc=Arc(result=Result.PASS, trusted=domain, why=domain),
     )  # fmt: skip
     value = results(identity, "mx.test", ip=domain)
-    assert dmarc_of(value) is Result.FAIL
+    assert dmarc_of(value).result is Result.FAIL
     assert value.count(";") == (5 if domain else 4)  # for readers that split there without a look at quotes
     assert "\n" not in value
 
@@ -187,7 +187,7 @@ def test_what_is_written_is_read_back(identity: Identity, site: str, ip: str) ->
     ],
 )  # fmt: skip
 def test_what_others_say_of_dmarc(value: str | bytes, result: str) -> None:
-    assert dmarc_of(value) == result
+    assert dmarc_of(value).result == result
 
 
 def test_headers_of_large_sites() -> None:
@@ -201,8 +201,8 @@ def test_headers_of_large_sites() -> None:
         "i=1; mx.microsoft.com 1; spf=pass\r\n smtp.mailfrom=a.test; dmarc=pass action=none header.from=a.test;\r\n"
         " dkim=pass header.d=a.test; arc=none"
     )
-    assert dmarc_of(google) is Result.FAIL
-    assert dmarc_of(microsoft) is Result.PASS
+    assert dmarc_of(google).result is Result.FAIL
+    assert dmarc_of(microsoft).result is Result.PASS
 
 
 @given(
@@ -213,7 +213,7 @@ def test_headers_of_large_sites() -> None:
 @settings(max_examples=500, deadline=None)
 def test_any_header_is_survived(value: bytes | str) -> None:
     """Invariant: a word that DMARC has."""
-    assert dmarc_of(value) in set(Result) - {Result.SOFTFAIL, Result.NEUTRAL, Result.POLICY}
+    assert dmarc_of(value).result in set(Result) - {Result.SOFTFAIL, Result.NEUTRAL, Result.POLICY}
 
 
 @pytest.mark.parametrize(
@@ -236,3 +236,16 @@ def test_authres_holds_what_it_promises() -> None:
     failed, tried = doctest.testfile(str(examples), module_relative=False)
     assert tried > 300
     assert failed == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "domain"),
+    [
+        ("i=1; mx.test; dmarc=pass header.from=Bank.Example", "bank.example"),
+        ("mx.test; dmarc=pass (p=reject) header.from=bank.example; spf=pass", "bank.example"),
+        ("mx.test; dmarc=pass", ""),
+        ("mx.test; dmarc=pass header.from=a.example; dmarc=pass header.from=b.example", ""),
+    ],
+)
+def test_of_which_domain_a_header_speaks(value: str, domain: str) -> None:
+    assert dmarc_of(value).domain == domain

@@ -15,7 +15,8 @@ from oborona.message.model import Message
 from oborona.message.shingles import Hasher, envelope_shingles
 from oborona.policy.evidence import Evidence
 from oborona.policy.facts import SCHEMA
-from oborona.policy.glance import REPIP_BAD, REPIP_POOR, Glance, glance
+from oborona.policy.glance import Glance, glance
+from oborona.policy.history import REPIP_BAD, REPIP_POOR
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Site

@@ -36,6 +36,8 @@ def flag(address: History, network: History | None = None) -> Flag:
         (history(9, 9), Flag.POOR),
         (history(40, 40), Flag.BAD),
         (history(3, 0, traps=3), Flag.BAD),
+        (history(22, 2, complaints=2, traps=2), Flag.POOR),  # two messages, whatever they weigh
+        (history(13, 8, complaints=8, traps=8), Flag.BAD),
         (history(50, 0), Flag.GOOD),
         (history(5, 0), Flag.UNKNOWN),
         (history(40, 0, complaints=1), Flag.UNKNOWN),

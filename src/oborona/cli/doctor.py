@@ -51,6 +51,13 @@ def _policy(asked: Asked) -> Iterator[Report]:
     yield Report(
         "settings", State.FINE, str(asked.loaded.file or "defaults")
     )  # what is wrong there ends every command
+    contact = asked.loaded.settings.site.contact
+    if contact:
+        yield Report("contact", State.FINE, contact)
+    else:
+        yield Report(
+            "contact", State.LOOK, "refusals say nobody to ask: set site.contact to a URL or mail address"
+        )
     yield _try("policy", lambda: f"{asked.policy_folder}: {len(asked.policy().rules)} rules")
 
 

@@ -60,7 +60,7 @@ def judged(server: Server, root: Answer, nobody: Answer, *, took_ms: float) -> R
         nobody: its answer about a name that nobody has.
         took_ms: both together.
     """
-    what = f"resolver {server.host}"
+    what = f"resolver {server}"
     if root.outcome is Outcome.TEMPERROR:
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
         return Report(what, State.LOOK, words)

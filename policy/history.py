@@ -1,0 +1,24 @@
+"""What the counters' memory of a client's address alone decides, as a part of a verdict."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.policy.facts import is_own
+from oborona.policy.known import Known
+from oborona.policy.load import Policy
+from oborona.reputation.address import Flag
+from oborona.types import Envelope, RuleHit
+
+REPIP_BAD: Final = "REPIP_BAD"
+REPIP_POOR: Final = "REPIP_POOR"
+
+
+def refusal(known: Known, envelope: Envelope, policy: Policy) -> RuleHit | None:
+    """Return what refuses a client with a bad history, where the policy wants that; None for any other."""
+    if policy.repip.bad != "reject" or is_own(envelope):
+        return None
+    repip = known.repip()
+    if repip.flag is not Flag.BAD:
+        return None
+    return RuleHit(name=REPIP_BAD, score=policy.verdict.reject_score, say=repip.say)
