@@ -54,6 +54,10 @@ bench:           ## messages a second, CPU and memory of a scan (docs/performanc
 	@./setup test
 	$(BIN)/python benchmarks/scan.py
 	$(BIN)/python benchmarks/counters.py
+	$(BIN)/python benchmarks/authentication.py
+	$(BIN)/python benchmarks/resolver.py
+	$(BIN)/python benchmarks/connect.py
+	$(BIN)/python benchmarks/lists.py
 
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \

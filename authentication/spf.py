@@ -3,15 +3,17 @@
 pyspf runs in the bridge (`oborona.authentication.bridge`) and asks the DNS through the asker alone; its own resolver is never
 reached. What it gets wrong is put right around it: records are held to the grammar before it sees them
 (`oborona.authentication.spf_record`), DNS errors under `ptr` mean no match (section 5.5), a name over 253 octets loses labels
-until it fits (7.3), and the owner's explanation is fetched only when it is wanted, that is after a fail.
+until it fits (7.3), addresses are compared as numbers, and the owner's explanation is fetched only when it is wanted, that is
+after a fail.
 
-Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 void answers); time is the asker's to
-bound. A local part that is not ASCII matches no macro (RFC 8616 section 4).
+Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 void answers), `MAX_RECORDS` what is read of
+the answers, and with it the time for which others wait; time of waiting is the asker's to bound. A local part that is not ASCII
+matches no macro (RFC 8616 section 4), nor does one with a backslash, nor such a HELO: in a name it would not stand for itself.
 """
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import Final, NamedTuple
 
 import spf
@@ -26,6 +28,7 @@ from oborona.domains import MAX_HOST
 MAX_IDENTITY: Final = 256  # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
 MAX_ADDRESSES: Final = 100  # of one name that are looked at
 MAX_EXPLANATION: Final = 400  # octets, before macros
+MAX_RECORDS: Final = 32_768  # octets of all records of one check, as four of the longest; with them it takes some 10 ms
 POSTMASTER: Final = "postmaster"
 
 
@@ -96,6 +99,8 @@ class _Query(spf.query):
         self.l, self.o, self.d = local, domain, domain  # pyspf splits at the first @: it may be quoted
         self._ask = ask
         self._void = 0
+        self._read = 0  # octets of records
+        self._client = int(self.ipaddr)
 
     @property
     def matched(self) -> str:
@@ -117,10 +122,24 @@ class _Query(spf.query):
 
     def dns_spf(self, domain: str) -> str | None:
         record = super().dns_spf(domain)
+        if record is None:
+            return None
+        self._read += len(record)
+        if self._read > MAX_RECORDS:
+            raise spf.PermError(f"records of over {MAX_RECORDS} octets", domain)
         try:
-            return None if record is None else checked(record)
+            return checked(record)
         except Unusable as error:
             raise spf.PermError(str(error), domain) from error
+
+    def cidrmatch(self, ipaddrs: list[str], n: int) -> bool:
+        """Tell whether the client is in the network of n bits around one of some addresses, all of its own kind."""
+        rest = self.cidrmax - n
+        network = self._client >> rest
+        try:
+            return any(_number(one) >> rest == network for one in ipaddrs)
+        except ValueError as error:
+            raise spf.PermError(str(error)) from error
 
     def validated_ptrs(self) -> list[str]:
         try:
@@ -142,7 +161,7 @@ class _Query(spf.query):
     ) -> list[tuple[bytes]] | list[tuple[int, str]] | list[str]:
         if len(name) > MAX_HOST:
             name = name[-MAX_HOST - 1 :].partition(".")[2]  # without the labels that do not fit
-        if not name.isascii() or not all(0 < len(label) < 64 for label in name.split(".")):
+        if not name.isascii() or "\\" in name or not all(0 < len(label) < 64 for label in name.split(".")):
             return []  # cannot exist: no match, and no question that came back void
         answer = self._ask(name, Kind[qtype])
         if answer.outcome is Outcome.TEMPERROR:
@@ -156,3 +175,11 @@ class _Query(spf.query):
         if qtype == "MX":
             return list(answer.exchanges)
         return list(answer.names[:MAX_ADDRESSES])
+
+
+def _number(address: str) -> int:
+    """Return an address as a number; of IPv4 without a parser, which takes three times as long: its grammar has been checked."""
+    if ":" in address:
+        return int(IPv6Address(address))
+    first, second, third, fourth = map(int, address.split("."))
+    return first << 24 | second << 16 | third << 8 | fourth

@@ -1,5 +1,7 @@
 # The part of pyspf 2.0.14 that is used here.
 
+from ipaddress import IPv4Address, IPv6Address
+
 MAX_PTR: int
 MAX_VOID_LOOKUPS: int
 
@@ -15,6 +17,7 @@ class query:  # noqa: N801 - pyspf's name
     o: str
     d: str
     i: str
+    ipaddr: IPv4Address | IPv6Address
     A: str
     cidrmax: int
     mechanism: str | None

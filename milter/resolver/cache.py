@@ -52,9 +52,8 @@ class Cache:
             self._size -= size
             return None
         self._entries[question] = entry
-        if answer.outcome is Outcome.TEMPERROR:
-            return answer
-        return Answer(outcome=answer.outcome, records=answer.records, ttl=int(left))
+        ttl = 0 if answer.outcome is Outcome.TEMPERROR else int(left)
+        return Answer(outcome=answer.outcome, records=answer.records, ttl=ttl, why=answer.why, again=True)
 
     def put(self, question: bytes, answer: Answer) -> None:
         """Keep an answer, unless it may not be kept."""

@@ -14,6 +14,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Final, Self
 
+import msgspec
+
 from oborona.config import Server
 from oborona.dns import Answer, Kind, Outcome
 from oborona.milter.resolver import names, wire
@@ -88,11 +90,11 @@ class Resolver:
         flight = self._flights.get(asked)
         if flight is not None:
             self.stats.shared += 1
-        elif self._closed:
+            return msgspec.structs.replace(await flight.landing(), again=True)
+        if self._closed:
             return failure("closed")
-        else:
-            flight = self._flights[asked] = _Flight(self._answer(Chain(encoded, kind), kind))
-            flight.task.add_done_callback(partial(self._land, asked))
+        flight = self._flights[asked] = _Flight(self._answer(Chain(encoded, kind), kind))
+        flight.task.add_done_callback(partial(self._land, asked))
         return await flight.landing()
 
     def known(self, name: str, kind: Kind) -> Answer | None:

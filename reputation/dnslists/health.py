@@ -2,13 +2,13 @@
 
 Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few minutes: what every list of its sort has must be
 listed, what none may have must not.  Answers about real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out
-at once; one that does not answer IN_A_ROW times in a row, for ROW_S at least.  While it is out it is asked for nothing but its test points, at growing
-intervals, and comes back as soon as it gives all of them right.
+at once; one that does not answer, too, as soon as LOST more questions got no answer than got one, over SPAN_S at least.  While it is out it is asked for
+nothing but its test points, at growing intervals, and comes back as soon as it gives all of them right.
 
-A row must span time because one lost moment, a resolver that restarts or a full line, costs all answers of that moment, and ten
-links of one message are ten of them.  A dead list is out all the same: its first question fails after `dns.timeout_s` (2 s), the row ends
-with the first question that fails ROW_S (3 s) after that, so that it is out after 5 s where mail asks a question or more in a second, and after
-IN_A_ROW rounds of probes, FIRST_S apart, where none comes.  Until then each message waits for it within its own budget.
+Silence must span time because one lost moment, a resolver that restarts or a full line, costs all answers of that moment, and ten links of one message
+are ten of them.  A dead list is out all the same: where mail asks it twice a second, its first question fails after `dns.timeout_s` (2 s), and the first that
+fails SPAN_S (3 s) later is one too many: 6 s at most.  Where no mail asks, LOST rounds of probes, FIRST_S apart, find it out.  Answers are weighed
+against each other, because the resolvers of a site still remember some of what a dead list has said; what our own one remembers does not count.
 
     unknown   not probed yet; counts nothing
     healthy
@@ -34,11 +34,8 @@ HEALTHY_S: Final = 300.0  # between probes of a healthy list
 FIRST_S: Final = 10.0  # from the moment it is found sick to the next probe; doubles
 LAST_S: Final = 300.0
 ROUND_S: Final = 30.0  # a probe without answer is given up
-IN_A_ROW: Final = 5  # questions without answer; single ones are lost on every network
-ROW_S: Final = 3.0  # from the first of them to the last: longer than a resolver takes to start anew, or a question to be given up
-SAME_S: Final = (
-    2.0  # within this a question that failed fails again without being asked: the resolver remembers
-)
+LOST: Final = 5  # questions without answer, beyond those with one; single ones are lost on every network
+SPAN_S: Final = 3.0  # from the first of them to the last: longer than a resolver takes to restart, or than a question may take by default
 OURS: Final = frozenset({"budget", "busy", "closed"})
 """Why of answers that say nothing of the list: the message had asked too much, the resolver had no place, it was being closed."""
 
@@ -61,24 +58,30 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0  # when it became sick, by the clock of `Health`; 0: it never was
 
 
-class _Row:
-    """Questions without answer in a row, up to now."""
+class _Silence:
+    """Questions without answer, as long as they outweigh those with one."""
 
     def __init__(self) -> None:
-        self.length = 0
         self._since = 0.0
-        self._names: dict[str, float] = {}  # when each counted last; no more than fail within ROW_S
+        self._failed = self._asked = 0  # since then
+        self._weight = 0  # at most LOST: that ten or a thousand answers of one moment were lost is the same
 
-    def add(self, name: str, now: float) -> bool:
-        """Add one; return whether the row is long enough to mean something."""
-        last = self._names.get(name)
-        if last is not None and now - last < SAME_S:
-            return False
-        if not self._names:
-            self._since = now
-        self._names[name] = now
-        self.length += 1
-        return self.length >= IN_A_ROW and now - self._since >= ROW_S
+    def failed(self, now: float) -> str:
+        """Take a question without answer; return what to say if it is one too many."""
+        if not self._weight:
+            self._since, self._failed, self._asked = now, 0, 0
+        self._failed += 1
+        self._asked += 1
+        self._weight = min(self._weight + 1, LOST)
+        span = now - self._since
+        if self._weight < LOST or span < SPAN_S:
+            return ""
+        return f"no answer to {self._failed} of {self._asked} questions in {span:.0f} s"
+
+    def answered(self) -> None:
+        """Take one with an answer."""
+        self._asked += 1
+        self._weight = max(self._weight - 1, 0)
 
 
 class _List:
@@ -94,7 +97,7 @@ class _List:
         self.due = 0.0  # of the next probe
         self.wait = FIRST_S
         self.healthy_since = 0.0
-        self.row = _Row()
+        self.silence = _Silence()
         self.open: set[str] = set()  # names of the probe under way
         self.failed: Trouble | None = None
 
@@ -164,26 +167,26 @@ class Health:
         codes = answered(question.list, answer)
         trouble = codes if isinstance(codes, Trouble) else None
         if question.probe is None:
-            return self._told(one, question.name, trouble, now)
+            # an answer that is kept or shared was heard before, and a kept one says nothing of the list as it is now
+            return None if answer.again else self._told(one, trouble, now)
         if question.name not in one.open:
             return None  # of a round that was given up
         if trouble is None and bool(codes) != question.probe:
             trouble = missed(question)
         return self._probed(one, question, trouble, now)
 
-    def _told(self, one: _List, name: str, trouble: Trouble | None, now: float) -> Event | None:
+    def _told(self, one: _List, trouble: Trouble | None, now: float) -> Event | None:
         """Take an answer about mail, or a failed round of probes."""
-        if trouble is None:
-            one.row = _Row()
-            return None
         if one.state is not State.HEALTHY:
             return None
+        if trouble is None:
+            one.silence.answered()
+            return None
         if trouble.fault is Fault.TEMPERROR:
-            if trouble.why in OURS or not one.row.add(name, now):
+            silent = "" if trouble.why in OURS else one.silence.failed(now)
+            if not silent:
                 return None
-            trouble = msgspec.structs.replace(
-                trouble, why=f"no answer {one.row.length} times in a row: {trouble.why}"
-            )
+            trouble = msgspec.structs.replace(trouble, why=f"{silent}: {trouble.why}")
         return self._sick(one, trouble, now)
 
     def _probed(self, one: _List, question: Question, trouble: Trouble | None, now: float) -> Event | None:
@@ -197,7 +200,7 @@ class Health:
             return self._well(one, now)
         if one.state is State.HEALTHY and one.failed.fault is Fault.TEMPERROR:
             one.due = now + FIRST_S
-            return self._told(one, question.name, one.failed, now)
+            return self._told(one, one.failed, now)
         if one.state is State.SICK:
             one.why, one.fault = one.failed.why, one.failed.fault
             one.wait = min(2 * one.wait, LAST_S)
@@ -210,14 +213,14 @@ class Health:
         shortly = one.state is State.HEALTHY and one.healthy_since and now - one.healthy_since < LAST_S
         one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
         one.state, one.why, one.fault, one.since = State.SICK, trouble.why, trouble.fault, now
-        one.row = _Row()
+        one.silence = _Silence()
         one.open = set()
         one.due = now + one.wait
         return Event(name=one.list.name, state=State.SICK, why=one.why, fault=one.fault, since=now)
 
     def _well(self, one: _List, now: float) -> Event | None:
         one.due = now + HEALTHY_S
-        one.row = _Row()
+        one.silence = _Silence()
         if one.state is State.HEALTHY:
             return None
         since = one.since

@@ -44,6 +44,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[Record, ...] = ()  # empty unless FOUND; CNAMEs are followed
     ttl: int = 0  # seconds that it may be kept, 0 for TEMPERROR
     why: str = ""  # of TEMPERROR, for people: timeout, servfail, refused, budget, ...
+    again: bool = False  # it was given before, or to an equal question at the same time
 
     @property
     def texts(self) -> tuple[bytes, ...]:

@@ -58,7 +58,7 @@ def reports(told: str) -> dict[str, tuple[str, str]]:
             what = name or what
             before = found.get(what, ("", ""))
             found[what] = (state or before[0], f"{before[1]} {words}".strip())
-    return found
+    return {re.sub(r"(^resolver [^ ]+):[0-9]+$", r"\1", what): words for what, words in found.items()}
 
 
 def test_a_resolver_and_lists_that_are_well(look: Look, zones: Zones) -> None:

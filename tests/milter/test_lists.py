@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 
 import pytest
 
+from oborona.config import parse_servers
 from oborona.dns import Answer, Kind, Outcome
 from oborona.milter import lists as lists_module
 from oborona.milter.lists import Lists, Looked
+from oborona.milter.resolver import Resolver
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.reputation.dnslists import Asked, DnsList
-from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, IN_A_ROW
-from oborona.reputation.networks import networks
+from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, LOST, SPAN_S
+from oborona.reputation.networks import NOWHERE, networks
 from tests.asking import Book, Known
+from tests.peers.dns import Fault, Zones
 
 WALL = 1_800_000_000.0
 IP = "9.10.11.12"
@@ -131,11 +135,14 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
     caplog.clear()
     bank.now += HEALTHY_S
     bank.say("12.11.10.9.one.test", FAILED)
-    for _ in range(IN_A_ROW + 3):
+    for _ in range(LOST - 1):
+        await bank.look()
+    bank.now += SPAN_S
+    for _ in range(3):
         await bank.look()
     status = bank.lists.statuses()["ONE"]
-    assert (status.state, status.since) == ("sick", WALL + 1000 + HEALTHY_S)
-    assert (status.asked, status.unanswered) == (IN_A_ROW, IN_A_ROW), "nobody waits for it any more"
+    assert (status.state, status.since) == ("sick", WALL + 1000 + HEALTHY_S + SPAN_S)
+    assert (status.asked, status.unanswered) == (LOST, LOST), "nobody waits for it any more"
     ((level, text, fields),) = lines(caplog)
     assert (level, text, fields["list"]) == ("WARNING", "DNS list counts nothing until it is well", "ONE")
     assert "timeout" in str(fields["why"])
@@ -177,9 +184,29 @@ async def test_used_up_budgets_are_no_fault_of_a_list(tmp_path: Path) -> None:
     bank = Bank(tmp_path, "one.test")
     await bank.probe()
     bank.say("12.11.10.9.one.test", Answer(outcome=Outcome.TEMPERROR, why="budget"))
-    for _ in range(3 * IN_A_ROW):
+    for _ in range(3 * LOST):
+        bank.now += 1
         assert (await bank.look()).unanswered == ("ONE",)
     assert bank.state("ONE") == "healthy"
+
+
+async def test_a_moment_without_the_resolver_makes_no_list_sick(tmp_path: Path) -> None:
+    links = TABLE.replace("client", "links").format(name="ONE", zone="one.test")
+    (tmp_path / "10.toml").write_text(links + 'probe = ""\n')
+    policy = load_policy(tmp_path, SCHEMA).dns_lists
+    zones = Zones({})
+    with DnsServer(zones) as server:
+        async with Resolver(parse_servers(server.setting), timeout_s=0.3) as resolver:
+            lists = Lists(resolver, NOWHERE, time.monotonic, time.time)
+            await lists.probe(policy)
+            zones.fault("*", Fault.HANG)
+            for _ in range(3):  # a burst, and what the resolver remembers of it
+                looked = await lists.look(
+                    Asked(links=tuple(f"l{n}.test" for n in range(6))), policy, resolver
+                )
+                assert looked.unanswered == ("ONE",)
+            status = lists.statuses()["ONE"]
+    assert (status.state, status.unanswered) == ("healthy", 18)
 
 
 async def test_the_zone_with_its_key_is_in_no_word_of_ours(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,7 +26,9 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         pid=100 + worker,
         time=1_800_000_000.0,
         policy="abc",
+        policy_wrong=not healthy,
         verdicts={"connect reject": 2, "content accept": 5 + worker},
+        results={"spf pass": 3},
         dns={"questions": 40, "sent": 30, "timeouts": 1},
         lists={
             "ZEN": ListStatus(
@@ -68,6 +68,8 @@ def test_prometheus_reads_every_value() -> None:
     assert found["oborona_up", "0"] == found["oborona_up", "1"] == 1
     assert found["oborona_verdicts_total", "0 reject connect"] == 2
     assert found["oborona_verdicts_total", "1 accept content"] == 6
+    assert found["oborona_authentication_total", "0 spf pass"] == 3
+    assert (found["oborona_policy_wrong", "0"], found["oborona_policy_wrong", "1"]) == (0, 1)
     assert found["oborona_dns_total", "0 timeouts"] == 1
     assert (found["oborona_dns_list_healthy", "0 ZEN"], found["oborona_dns_list_healthy", "1 ZEN"]) == (1, 0)
     outcomes = {
@@ -140,11 +142,3 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     assert all(grouped <= labels[name] for name, _ in named)
     summary = str(alert["annotations"])
     assert set(re.findall(r"\$labels\.(\w+)", summary)) <= grouped
-
-
-def test_prometheus_accepts_the_alerts() -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("needs promtool")
-    done = subprocess.run([promtool, "check", "rules", RULES], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

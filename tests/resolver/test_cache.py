@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from oborona.dns import Answer, Outcome
@@ -26,11 +27,15 @@ def found(ttl: int, *records: str | bytes) -> Answer:
     return Answer(outcome=Outcome.FOUND, records=records or ("192.0.2.1",), ttl=ttl)
 
 
+def again(answer: Answer) -> Answer:
+    return msgspec.structs.replace(answer, again=True)
+
+
 def test_an_answer_is_kept_for_its_ttl_and_says_what_is_left(clock: Clock) -> None:
     cache = Cache(10, clock)
     cache.put(b"a", found(60))
     clock.now += 20.5
-    assert cache.get(b"a") == found(39)
+    assert cache.get(b"a") == again(found(39))
     clock.now += 39.5
     assert cache.get(b"a") is None
     assert len(cache) == 0
@@ -42,7 +47,7 @@ def test_denials_are_kept_for_their_ttl(clock: Clock, outcome: Outcome) -> None:
     cache.put(b"a", Answer(outcome=outcome, ttl=10))
     cache.put(b"b", Answer(outcome=outcome, ttl=0))
     clock.now += 9
-    assert cache.get(b"a") == Answer(outcome=outcome, ttl=1)
+    assert cache.get(b"a") == Answer(outcome=outcome, ttl=1, again=True)
     assert cache.get(b"b") is None
     clock.now += 1
     assert cache.get(b"a") is None
@@ -51,7 +56,7 @@ def test_denials_are_kept_for_their_ttl(clock: Clock, outcome: Outcome) -> None:
 def test_a_long_ttl_is_cut(clock: Clock) -> None:
     cache = Cache(10, clock)
     cache.put(b"a", found(2**31 - 1))
-    assert cache.get(b"a") == found(MAX_TTL_S)
+    assert cache.get(b"a") == again(found(MAX_TTL_S))
     clock.now += MAX_TTL_S
     assert cache.get(b"a") is None
 
@@ -60,7 +65,7 @@ def test_a_failure_is_kept_for_a_moment(clock: Clock) -> None:
     cache = Cache(10, clock)
     cache.put(b"a", failure("servfail"))
     clock.now += FAILURE_S - 0.1
-    assert cache.get(b"a") == failure("servfail")
+    assert cache.get(b"a") == again(failure("servfail"))
     clock.now += 0.1
     assert cache.get(b"a") is None
 

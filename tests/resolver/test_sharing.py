@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
@@ -27,7 +28,8 @@ async def test_equal_questions_share_an_answer(make: Make, zones: Zones) -> None
         answers = await asyncio.gather(
             *(resolver.ask(f"{'eE'[n % 2]}xample.test", Kind.A) for n in range(50))
         )
-        assert set(answers) == {Answer(outcome=Outcome.FOUND, records=("192.0.2.1",))}
+        first = Answer(outcome=Outcome.FOUND, records=("192.0.2.1",))
+        assert answers == [first] + [msgspec.structs.replace(first, again=True)] * 49
         assert zones.count("example.test") == 1
         assert resolver.stats.shared == 49
         assert resolver.known("example.test", Kind.A) is None

@@ -23,7 +23,7 @@ from oborona.reputation.dnslists import (
     questions,
     refusals,
 )
-from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, IN_A_ROW, LAST_S, ROUND_S
+from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, LAST_S, LOST, ROUND_S, SPAN_S
 from oborona.reputation.networks import NOWHERE
 from oborona.reputation.subject import Subject
 from tests.reputation.dnslists.lists import NOTHING, SILENCE, a_list, found
@@ -146,24 +146,72 @@ def test_a_code_by_which_this_list_refuses_ends_it() -> None:
     assert event.fault is Fault.REFUSED
 
 
-def test_single_questions_without_answer_are_no_illness_a_row_of_them_is() -> None:
+def test_single_questions_without_answer_are_no_illness_silence_is() -> None:
     one = a_list()
     health = healthy(one)
-    for _ in range(3):
-        for _ in range(IN_A_ROW - 1):
-            assert health.heard(live(one), SILENCE, 1.0) is None
-        assert health.heard(live(one), NOTHING, 1.0) is None
-    events = [health.heard(live(one), SILENCE, 2.0) for _ in range(IN_A_ROW)]
-    assert events[:-1] == [None] * (IN_A_ROW - 1)
+    for second in range(100):
+        assert health.heard(live(one), SILENCE, float(second)) is None
+        assert health.heard(live(one), NOTHING, second + 0.5) is None
+    events = [health.heard(live(one), SILENCE, 200 + 2.0 * number) for number in range(LOST)]
+    assert events[:-1] == [None] * (LOST - 1)
     assert events[-1] is not None
-    assert events[-1].why == "no answer 5 times in a row: timeout"
+    assert events[-1].why == "no answer to 5 of 5 questions in 8 s: timeout"
 
 
-def test_a_message_that_asks_too_much_makes_no_list_sick() -> None:
+@pytest.mark.parametrize("lost", [LOST, 1000])
+def test_one_lost_moment_is_no_illness_however_much_was_asked_in_it(lost: int) -> None:
     one = a_list()
     health = healthy(one)
-    budget = Answer(outcome=Outcome.TEMPERROR, why="budget")
-    assert [health.heard(live(one), budget, 1.0) for _ in range(100)] == [None] * 100
+    for number in range(lost):
+        assert health.heard(live(one), SILENCE, 1 + number / lost) is None
+    for number in range(LOST):
+        assert health.heard(live(one), NOTHING, 2.5 + number / 10) is None
+    for second in range(3, 60, 3):
+        assert health.heard(live(one), SILENCE, float(second)) is None
+        assert health.heard(live(one), NOTHING, second + 1.0) is None
+    assert health.asks(one)
+
+
+@pytest.mark.parametrize("answered", [0, 1, 3], ids="{}/10 answered".format)
+def test_a_dead_list_is_out_within_seconds_though_some_answers_are_remembered(answered: int) -> None:
+    one = a_list()
+    health = healthy(one)
+    now = 100.0
+    while health.asks(one):
+        number = round(10 * (now - 100))
+        health.heard(live(one), NOTHING if number % 10 >= 10 - answered else SILENCE, now)
+        now += 0.1
+    assert SPAN_S <= now - 100 <= SPAN_S + 2
+
+
+def test_silence_that_began_goes_on_where_nobody_asks_for_long() -> None:
+    one = a_list()
+    health = healthy(one)
+    assert [health.heard(live(one), SILENCE, 1.0) for _ in range(LOST)] == [None] * LOST
+    event = health.heard(live(one), SILENCE, 1 + SPAN_S)
+    assert event is not None
+    assert event.why == "no answer to 6 of 6 questions in 3 s: timeout"
+
+
+def test_what_the_resolver_remembers_or_shares_says_nothing_of_the_list() -> None:
+    one = a_list()
+    health = healthy(one)
+    lost, kept = (msgspec.structs.replace(answer, again=True) for answer in (SILENCE, NOTHING))
+    for tenth in range(100):
+        assert health.heard(live(one), lost, tenth / 10) is None
+    assert health.asks(one)
+    for second in range(LOST):
+        health.heard(live(one), SILENCE, 20.0 + second)
+        health.heard(live(one), kept, 20.5 + second)
+    assert not health.asks(one)
+
+
+@pytest.mark.parametrize("why", ["budget", "busy", "closed"])
+def test_what_we_did_not_ask_makes_no_list_sick(why: str) -> None:
+    one = a_list()
+    health = healthy(one)
+    answer = Answer(outcome=Outcome.TEMPERROR, why=why)
+    assert [health.heard(live(one), answer, float(second)) for second in range(100)] == [None] * 100
     assert health.asks(one)
 
 
@@ -209,6 +257,18 @@ def test_a_healthy_list_is_probed_again_and_loses_one_probe_without_harm() -> No
     assert round_of(health, HEALTHY_S, a127_0_0_2=SILENCE) == []
     assert health.asks(one)
     assert round_of(health, HEALTHY_S + FIRST_S, a127_0_0_2=NOTHING)[0].fault is Fault.NOT_LISTED
+
+
+def test_probes_alone_find_out_a_list_that_fell_silent() -> None:
+    one = a_list()
+    health = healthy(one)
+    now = HEALTHY_S
+    for _ in range(LOST - 1):
+        assert round_of(health, now, a127_0_0_2=SILENCE, a127_0_0_1=SILENCE) == []
+        now += FIRST_S
+    assert health.asks(one)
+    (event,) = round_of(health, now, a127_0_0_2=SILENCE, a127_0_0_1=SILENCE)
+    assert event.why == "no answer to 5 of 5 questions in 40 s: timeout"
 
 
 def test_probes_without_any_answer_are_asked_again() -> None:

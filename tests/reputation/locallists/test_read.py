@@ -93,7 +93,7 @@ def test_a_comment_is_no_entry() -> None:
         (b"x" * 64 + b".example\n", 1, "is no address, network, name or mail address"),
         (b"a.example\n\xff\n", 2, "is not UTF-8: byte 0xff"),
         (b"a.example\n\x00\n", 2, "is no address, network, name or mail address"),
-        (b"\xef\xbb\xbf192.0.2.1\n", 1, "is no address, network, name or mail address"),
+        (b"\xef\xbb\xbf192.0.2.1\n", 1, "begins with a byte order mark"),
         (b"a.example\n" + b"x" * (MAX_LINE + 1) + b"\n", 2, f"is longer than {MAX_LINE} characters"),
         (b"# " + b"x" * 5_000_000 + b"\n", 1, f"is longer than {MAX_LINE} characters"),
         (b"1.1.1.1" * 1_000_000 + b"\n", 1, f"is longer than {MAX_LINE} characters"),
