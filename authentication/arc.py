@@ -25,13 +25,15 @@ from collections.abc import Container
 from typing import Final
 
 from oborona.authentication.canonical import Canon
-from oborona.authentication.checking import check_message, check_seal, unsigned_field
+from oborona.authentication.checking import check_message, check_seal, unsigned_field, without_key
 from oborona.authentication.header import dmarc_of
 from oborona.authentication.keys import key_name
 from oborona.authentication.letter import Letter
 from oborona.authentication.model import Arc, Result
 from oborona.authentication.signature import MAX_INSTANCE, Claim, Form, instance_number
 from oborona.dns import Asker
+
+AHEAD: Final = 10  # keys asked for at once; honest chains have one to four sets, and who sends fifty gets no fifty questions for one
 
 _RESULTS: Final = b"arc-authentication-results"
 _MESSAGE: Final = Form.MESSAGE.encode()
@@ -45,15 +47,19 @@ Sets = list[dict[bytes, int]]
 """ARC sets from the first to the newest: name of the field to its place in the letter."""
 
 
-def arc_questions(letter: Letter) -> tuple[str, ...]:
-    """Return the names of the key records (TXT) that `verify_arc` will ask for, so that they can be asked for all at once."""
+def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
+    """Return the names of the first key records (TXT) that `verify_arc` will ask for, so that they can be asked for at once.
+
+    Arguments as there. Names beyond `AHEAD` are left to `verify_arc`, which stops at the first set that fails.
+    """
     sets, why = _collect(letter)
     if why or not sets or not letter.whole:
         return ()
-    claims = [letter.claim(sets[-1][_MESSAGE], Form.MESSAGE), *_seals(letter, sets)]
-    if any(claim.problem for claim in claims) or _chain_failed(claims[1:]):
+    newest, seals = letter.claim(sets[-1][_MESSAGE], Form.MESSAGE), _seals(letter, sets)
+    if any(seal.problem for seal in seals) or _chain_failed(seals) or without_key(letter, newest, now=now):
         return ()
-    return tuple(dict.fromkeys(key_name(claim.selector, claim.domain) for claim in claims))
+    claims = (newest, *reversed(seals))
+    return tuple(dict.fromkeys(key_name(claim.selector, claim.domain) for claim in claims))[:AHEAD]
 
 
 async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Container[str]) -> Arc:

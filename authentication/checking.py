@@ -1,4 +1,7 @@
-"""Is a signature what it says? Key, body hash and signature, in this order: RFC 6376 sections 3.7, 6.1.2 and 6.1.3.
+"""Is a signature what it says? Body hash, key and signature, in this order: RFC 6376 sections 3.7, 6.1.2 and 6.1.3.
+
+The body hash costs little and asks nobody: whose it is not, his key is not asked for. Of a message whose end is not here the signed
+fields alone are checked: a signature that they don't bear out has failed; the others could not be looked at, and say so (`unseen`).
 
 DKIM and ARC ask the same here; what they differ in they decide before.
 """
@@ -27,6 +30,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     key_bits: int = 0
     testing: bool = False
+    unseen: bool = False  # the signature holds as far as the message is here
 
 
 async def check_message(letter: Letter, place: int, claim: Claim, asker: Asker, *, now: float) -> Checked:
@@ -39,20 +43,31 @@ async def check_message(letter: Letter, place: int, claim: Claim, asker: Asker, 
         asker: for the key.
         now: Unix time.
     """
-    if claim.problem is not None:
-        return Checked(result=claim.problem, why=claim.why)
-    if not letter.whole:
-        return Checked(result=Result.NEUTRAL, why="message too large to check")
-    untimely = _untimely(claim, now)
-    if untimely:
-        return Checked(result=Result.PERMERROR, why=untimely)
+    decided = without_key(letter, claim, now=now)
+    if decided is not None:
+        return decided
     keys = await _keys(claim, asker)
     if isinstance(keys, Checked):
         return keys
-    failed = _body_failed(letter, claim) or _from_failed(letter, claim)
-    if failed:
-        return Checked(result=Result.FAIL, why=failed, key_bits=keys[0].bits, testing=keys[0].testing)
-    return _verified(keys, claim, header_digest(letter, place, claim))
+    checked = _verified(keys, claim, header_digest(letter, place, claim))
+    if checked.result is Result.PASS and not letter.whole:
+        return Checked(
+            result=Result.NEUTRAL, why="message too large to check", key_bits=checked.key_bits, unseen=True
+        )
+    return checked
+
+
+def without_key(letter: Letter, claim: Claim, *, now: float) -> Checked | None:
+    """Return what a signature is whatever its key may be, None where the key decides; arguments as of `check_message`."""
+    if claim.problem is not None:
+        return Checked(result=claim.problem, why=claim.why)
+    untimely = _untimely(claim, now)
+    if untimely:
+        return Checked(result=Result.PERMERROR, why=untimely)
+    if not letter.header_whole:
+        return Checked(result=Result.NEUTRAL, why="header too large to check")
+    failed = _from_failed(letter, claim) or (_body_failed(letter, claim) if letter.whole else "")
+    return Checked(result=Result.FAIL, why=failed) if failed else None
 
 
 async def check_seal(claim: Claim, digest: bytes, asker: Asker) -> Checked:

@@ -6,12 +6,19 @@ less for every label than the tree walk of RFC 9989, and the same domain unless 
 
 A signature or SPF result that could not be checked for lack of an answer counts only if its domain is aligned: what nobody could
 take for a proof, were it checked, must not turn a fail into a temporary error.
+
+An aligned signature that the header of a message too large to be checked bears out (`Signature.unseen`) makes a fail a permerror: whether
+it holds can't be known, and asking again would not help (RFC 7489 section 11.2). So a signed header of somebody's, put above another body of
+that size, is not disowned by DMARC; a rule may look at `message.truncated`. Signatures beyond the limit prove nothing, aligned ones are looked
+at before others (`verify_dkim`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+import msgspec
 
 from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
 from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
@@ -21,6 +28,7 @@ from oborona.domains import registrable
 
 MAX_FROM: Final = 5  # domains in From that are checked; an honest message has one
 
+_UNSEEN: Final = "message too large to check its signature"
 _SEVERITY: Final = {Published.NONE: 0, Published.QUARANTINE: 1, Published.REJECT: 2}
 _WEAKER: Final = {
     Published.NONE: Published.NONE,
@@ -30,13 +38,21 @@ _WEAKER: Final = {
 _DOUBT: Final = (Result.PASS, Result.NONE, Result.PERMERROR, Result.TEMPERROR, Result.FAIL)
 
 
+def dmarc_questions(from_domains: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the records (TXT) that `check_dmarc` asks for first, so that they can be asked for all at once."""
+    domains = _domains(from_domains)[:MAX_FROM]
+    places = (place for domain in domains for place in (domain, registrable(domain)) if place)
+    return tuple(f"_dmarc.{place}" for place in dict.fromkeys(places))
+
+
 async def check_dmarc(
     from_domains: Sequence[str], *, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float
 ) -> Dmarc:
     """Check the domain in From against what SPF and DKIM proved.
 
-    Several domains are each checked, and the strictest outcome holds for the message (RFC 7489 s6.6.1): the disposition
-    first, then the result, so that one that proved itself lends nothing to another.
+    Of several domains the first MAX_FROM are each checked, and the strictest outcome holds for the message (RFC 7489 s6.6.1): the
+    disposition first, then the result, so that one that proved itself lends nothing to another. What was proved was so for each of
+    them.
 
     Args:
         from_domains: of the addresses in From, as written; what is no domain name is left out.
@@ -46,15 +62,26 @@ async def check_dmarc(
         sample: 0 ≤ sample < 100, drawn for this message: `pct` holds for it if below.
 
     Returns: none without a domain, a record, or with several records at one name; permerror for a record that cannot be
-        used, or more than MAX_FROM domains; else pass, fail or temperror. Never raises on what peers or the DNS say.
+        used, a signature that can't be checked, or more than MAX_FROM domains of which none got anything stricter; else pass, fail or
+        temperror. Never raises on what peers or the DNS say.
     """
-    domains = [name for name in dict.fromkeys(map(fqdn, from_domains)) if name]
+    domains = _domains(from_domains)
     if not domains:
         return Dmarc(why="no domain in From")
+    found = [await _check(domain, spf, dkim, asker, sample) for domain in domains[:MAX_FROM]]
     if len(domains) > MAX_FROM:
-        return Dmarc(result=Result.PERMERROR, domain=domains[0], why=f"over {MAX_FROM} domains in From")
-    found = [await _check(domain, spf, dkim, asker, sample) for domain in domains]
-    return max(found, key=lambda one: (_SEVERITY[one.disposition], _DOUBT.index(one.result)))
+        why = f"over {MAX_FROM} domains in From"
+        found.append(Dmarc(result=Result.PERMERROR, domain=domains[MAX_FROM], why=why))
+    strictest = max(found, key=lambda one: (_SEVERITY[one.disposition], _DOUBT.index(one.result)))
+    return msgspec.structs.replace(
+        strictest,
+        spf_aligned=all(one.spf_aligned for one in found),
+        dkim_aligned=all(one.dkim_aligned for one in found),
+    )
+
+
+def _domains(from_domains: Sequence[str]) -> list[str]:
+    return [name for name in dict.fromkeys(map(fqdn, from_domains)) if name]
 
 
 class _Unclear(Exception):  # noqa: N818 - reads as what the policy is
@@ -80,8 +107,7 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
             why=printable(str(end)),
         )
     proved = _proved(domain, spf, dkim, strict_spf=record.strict_spf, strict_dkim=record.strict_dkim)
-    passed = proved.by_spf or proved.by_dkim
-    result = Result.PASS if passed else Result.TEMPERROR if proved.unknown else Result.FAIL
+    result = proved.result
     policy = record.policy
     if place != domain:
         policy = record.subdomains or policy
@@ -97,7 +123,7 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
         testing=record.testing,
         spf_aligned=proved.by_spf,
         dkim_aligned=proved.by_dkim,
-        why=printable(f"record at _dmarc.{place}"),
+        why=_UNSEEN if result is Result.PERMERROR else printable(f"record at _dmarc.{place}"),
     )
 
 
@@ -107,6 +133,15 @@ class _Proved(NamedTuple):
     by_spf: bool
     by_dkim: bool
     unknown: bool  # something that might have passed got no answer
+    unseen: bool  # or could not be looked at
+
+    @property
+    def result(self) -> Result:
+        if self.by_spf or self.by_dkim:
+            return Result.PASS
+        if self.unknown:
+            return Result.TEMPERROR
+        return Result.PERMERROR if self.unseen else Result.FAIL
 
 
 def _proved(
@@ -114,11 +149,13 @@ def _proved(
 ) -> _Proved:
     """Return what was proved; without a record alignment is relaxed, as it is by default."""
     by_spf = spf.scope == "mfrom" and _aligned(spf.domain, domain, strict=strict_spf)
-    by_dkim = [one.result for one in dkim if _aligned(one.domain, domain, strict=strict_dkim)]
+    signed = [one for one in dkim if _aligned(one.domain, domain, strict=strict_dkim)]
+    by_dkim = {one.result for one in signed}
     return _Proved(
         by_spf=by_spf and spf.result is Result.PASS,
         by_dkim=Result.PASS in by_dkim,
         unknown=(by_spf and spf.result is Result.TEMPERROR) or Result.TEMPERROR in by_dkim,
+        unseen=any(one.unseen for one in signed),
     )
 
 

@@ -26,15 +26,22 @@ class Letter:
         fields: octets of each, from its name to its CRLF.
         body: with CRLF line ends.
         whole: nothing of the message is missing here.
+        header_whole: nothing of its header is.
     """
 
-    __slots__ = ("_bodies", "_claims", "_fields", "_hashes", "body", "fields", "names", "places", "whole")
+    __slots__ = (
+        "_bodies", "_claims", "_fields", "_hashes",
+        "body", "fields", "header_whole", "names", "places", "whole",
+    )  # fmt: skip
 
-    def __init__(self, *, names: list[bytes], fields: list[bytes], body: bytes, whole: bool) -> None:
+    def __init__(
+        self, *, names: list[bytes], fields: list[bytes], body: bytes, whole: bool, header_whole: bool
+    ) -> None:
         self.names = names
         self.fields = fields
         self.body = body
         self.whole = whole
+        self.header_whole = header_whole
         self.places: dict[bytes, list[int]] = {}  # of the fields of a name, topmost first
         for place, name in enumerate(names):
             self.places.setdefault(name, []).append(place)
@@ -107,14 +114,21 @@ def read_letter(raw: bytes, *, truncated: bool = False) -> Letter:
     fields: list[bytes] = []
     mbox = _MBOX_LINE.match(raw)
     position = mbox.end() if mbox else 0
-    whole = not truncated
+    too_many = False
     while match := _FIELD.match(raw, position):
         if len(fields) == MAX_FIELDS:
-            whole = False
+            too_many = True
             break
         position = match.end()
         names.append(match[1].lower())
         fields.append(match[0])
-    if raw.startswith(b"\r\n", position):
+    empty_line = raw.startswith(b"\r\n", position)
+    if empty_line:
         position += 2
-    return Letter(names=names, fields=fields, body=raw[position:], whole=whole)
+    return Letter(
+        names=names,
+        fields=fields,
+        body=raw[position:],
+        whole=not (truncated or too_many),
+        header_whole=not too_many and (empty_line or not truncated),
+    )

@@ -54,6 +54,9 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     length: int | None = None  # l=: octets of the body that are signed
     unsigned: int = 0  # octets of the body behind them
     testing: bool = False  # t=y in the key record
+    unseen: bool = (
+        False  # the signed fields bear it out, but the message is too large for the body to be checked
+    )
     start: str = ""  # first eight characters of b=, for header.b
     why: str = ""
 
@@ -115,6 +118,26 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return Published.NONE if self.arc.dmarc is Result.PASS and ours else self.dmarc.disposition
 
     @property
+    def unsigned(self) -> int:
+        """Octets of the body behind what the best signature covers: of those of From's organisation, or else of all that passed."""
+        passed = [one for one in self.dkim if one.result is Result.PASS]
+        organisation = registrable(self.dmarc.domain)
+        aligned = [one for one in passed if organisation and registrable(one.domain) == organisation]
+        return min((one.unsigned for one in aligned or passed), default=0)
+
+    @property
     def dkim_domains(self) -> tuple[str, ...]:
         """Distinct d= that passed."""
         return tuple(dict.fromkeys(one.domain for one in self.dkim if one.result is Result.PASS))
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Methods that got no answer from the DNS in time."""
+        methods = {
+            "spf": (self.spf.result, self.spf_helo.result),
+            "dkim": tuple(one.result for one in self.dkim),
+            "dmarc": (self.dmarc.result,),
+            "arc": (self.arc.result,),
+            "iprev": (self.iprev.result,),
+        }
+        return tuple(name for name, results in methods.items() if Result.TEMPERROR in results)

@@ -28,7 +28,9 @@ from oborona.domains import MAX_HOST
 MAX_IDENTITY: Final = 256  # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
 MAX_ADDRESSES: Final = 100  # of one name that are looked at
 MAX_EXPLANATION: Final = 400  # octets, before macros
-MAX_RECORDS: Final = 32_768  # octets of all records of one check, as four of the longest; with them it takes some 10 ms
+MAX_RECORDS: Final = (
+    32_768  # octets of all records of one check, as four of the longest; with them it takes some 10 ms
+)
 POSTMASTER: Final = "postmaster"
 
 

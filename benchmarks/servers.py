@@ -87,7 +87,8 @@ def _resolver(folder: Path) -> Iterator[tuple[int, int]]:
     port = free_port()
     (folder / "unbound.conf").write_text(
         f'server:\n interface: 127.0.0.1@{port}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
-        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n num-threads: 1\n'
+        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n'
+        ' local-data: ". 3600 IN SOA ns.invalid. nobody.invalid. 1 3600 600 86400 3600"\n num-threads: 1\n'
     )
     log = folder / "unbound.log"
     with _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], log) as pid:

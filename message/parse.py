@@ -25,7 +25,10 @@ from oborona.message.reading import Reading
 
 __all__ = ["Limits", "parse"]
 
-MAX_FROM: Final = 8  # mailboxes of From that are read; honest mail has one
+MAX_FROM: Final = 8  # fields of From that are read, and mailboxes of each; honest mail has one
+FROM_CHARACTERS: Final = (
+    mailboxes.MAX_CHARACTERS // MAX_FROM
+)  # of one field, white space folded: none takes what another needs
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
 MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
@@ -68,7 +71,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = len(hidden.split())
     from_headers = [header for header in root.headers if header.name == "from"]
-    senders = _mailboxes(from_headers[:MAX_FROM], MAX_FROM, findings)
+    senders = _senders(from_headers, findings)
     return Message(
         raw=raw,
         headers=root.headers,
@@ -106,6 +109,24 @@ def _value(headers: tuple[Header, ...], name: str) -> str:
 
 def _all(headers: tuple[Header, ...], *names: str) -> list[Header]:
     return [header for header in headers if header.name in names]
+
+
+def _senders(headers: list[Header], findings: Findings) -> tuple[Mailbox, ...]:
+    """Return the mailboxes of From: the first of each field before all others, those of the first and the last field leading.
+
+    Who shows one field shows one of these two; a mailbox that people see is not to be lost behind many that they don't.
+    """
+    if len(headers) > MAX_FROM:
+        headers = [*headers[: MAX_FROM - 1], headers[-1]]
+    read: list[tuple[Mailbox, ...]] = []
+    for header in headers:
+        value = " ".join(fields.undecoded(header).split())
+        if len(value) > FROM_CHARACTERS:
+            findings.add("header-too-long", "from")
+        if found := mailboxes.parse(value[:FROM_CHARACTERS], MAX_FROM, findings):
+            read.append(found)
+    leading = read[:1] + read[1:][-1:] + read[1:-1]
+    return (*(found[0] for found in leading), *(box for found in leading for box in found[1:]))
 
 
 def _mailboxes(headers: list[Header], limit: int, findings: Findings) -> tuple[Mailbox, ...]:

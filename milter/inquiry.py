@@ -4,6 +4,9 @@
     MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in; whoever needs an answer waits for it
     end of message    keys, DMARC, ARC, DNS lists of links      ─┘
 
+Each message has a budget for SPF, one for the lists, and those of `proving`: a sender whose SPF asks much, or whose name servers are slow, spends
+his own alone.
+
 Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
 they are put ahead (`begin`).  Nothing is asked about our own people, and what lists said of a client before he logged in is dropped; only the signatures
 under a message that came from this machine or a private network are looked at, for it may be forwarded.  Whom the site's own lists let in or keep out
@@ -23,11 +26,11 @@ import msgspec
 from oborona.authentication.iprev import check_iprev
 from oborona.authentication.letter import read_letter
 from oborona.authentication.model import Identity, IpRev, Result, Spf
-from oborona.authentication.spf import check_helo, check_spf
-from oborona.authentication.verify import questions, unanswered, verify
 from oborona.dns import Asker
 from oborona.message.model import Message
 from oborona.milter.lists import Lists, Looked
+from oborona.milter.proving import prove
+from oborona.milter.spf_checks import SpfChecks
 from oborona.policy.evidence import Evidence
 from oborona.policy.facts import is_own
 from oborona.policy.load import Policy
@@ -46,7 +49,7 @@ _UNKNOWN_IPREV: Final = IpRev(result=Result.TEMPERROR)
 class Means(NamedTuple):
     """What the inquiries of a worker work with."""
 
-    asker: Callable[[], Asker]  # a new one, with a budget of its own, for each connection and message
+    asker: Callable[[], Asker]  # a new one, with a budget of its own
     lists: Lists
     receiver: str  # our name, for the explanations of SPF
     sample: Callable[[], float]  # a number from 0 up to 100, for DMARC's pct
@@ -79,7 +82,8 @@ class Inquirer:
     def __init__(self, means: Means) -> None:
         self._means = means
         self._begun: dict[Stage, _Tasks] = {}
-        self._asker: Asker | None = None
+        self._for_lists: Asker | None = None  # of the message at hand
+        self._spf = SpfChecks(means.receiver)
 
     def begin(self, stage: Stage, envelope: Envelope, policy: Policy) -> None:
         """Put the questions of a stage and those before it, unless they have been put; returns at once."""
@@ -104,13 +108,13 @@ class Inquirer:
     ) -> Evidence:
         """Return everything, now that the message is there."""
         self.begin(Stage.SENDER, envelope, policy)
-        asker = self._message_asker()
+        asker = self._list_asker()
         content = self._look(_written(message), envelope, policy, asker)
         try:
             identity: Identity | None = None
             if not (envelope.login or envelope.own):
-                verified = partial(self._verified, message, envelope, policy, asker, truncated)
-                identity = await _guarded(verified, "authentication", None)
+                proved = partial(self._proved, message, envelope, policy, truncated)
+                identity = await _guarded(proved, "authentication", None)
             if identity is None:
                 identity = await self._of_envelope()
             looked = await self._looked(envelope)
@@ -124,7 +128,7 @@ class Inquirer:
         tasks = self._begun.pop(Stage.SENDER, None)
         if tasks is not None:
             tasks.cancel()
-        self._asker = None
+        self._for_lists = None
 
     def close(self) -> None:
         """Stop asking: the connection is over."""
@@ -132,6 +136,7 @@ class Inquirer:
         for tasks in self._begun.values():
             tasks.cancel()
         self._begun.clear()
+        self._spf.forget()
 
     def _put(self, stage: Stage, envelope: Envelope, policy: Policy) -> _Tasks:
         tasks = _Tasks()
@@ -147,28 +152,19 @@ class Inquirer:
                     _guarded(partial(check_iprev, client.ip, asker), "iprev", _UNKNOWN_IPREV)
                 )
         else:
-            asker = self._message_asker()
-            asked = Asked(helo=envelope.helo, sender=envelope.sender)
-            check_mail_from = partial(
-                check_spf,
-                ip=client.ip,
-                helo=envelope.helo,
-                sender=envelope.sender,
-                asker=asker,
-                receiver=means.receiver,
-            )
-            check_name = partial(
-                check_helo, ip=client.ip, helo=envelope.helo, asker=asker, receiver=means.receiver
-            )
-            tasks.spf = _start(_guarded(check_mail_from, "spf", _UNKNOWN_SPF))
-            tasks.spf_helo = _start(_guarded(check_name, "spf", _UNKNOWN_SPF))
+            asker, asked = self._list_asker(), Asked(helo=envelope.helo, sender=envelope.sender)
+            budget = means.asker()
+            mail_from = partial(self._spf.mail_from, envelope, budget)
+            helo = partial(self._spf.helo, envelope, budget)
+            tasks.spf = _start(_guarded(mail_from, "spf", _UNKNOWN_SPF))
+            tasks.spf_helo = _start(_guarded(helo, "spf", _UNKNOWN_SPF))
         tasks.lists = self._look(asked, envelope, policy, asker)
         return tasks
 
-    def _message_asker(self) -> Asker:
-        if self._asker is None:
-            self._asker = self._means.asker()
-        return self._asker
+    def _list_asker(self) -> Asker:
+        if self._for_lists is None:
+            self._for_lists = self._means.asker()
+        return self._for_lists
 
     def _look(
         self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker
@@ -204,25 +200,17 @@ class Inquirer:
         begun = [tasks.lists for tasks in self._begun.values() if tasks.lists is not None]
         return [await asyncio.shield(task) for task in begun]
 
-    async def _verified(
-        self, message: Message, envelope: Envelope, policy: Policy, asker: Asker, truncated: bool
+    async def _proved(
+        self, message: Message, envelope: Envelope, policy: Policy, truncated: bool
     ) -> Identity:
-        means, table = self._means, policy.authentication
-        letter = read_letter(message.raw, truncated=truncated)
-        domains = () if is_own(envelope) else message.from_domains
-        wanted = questions(letter, domains, limit=table.max_signatures)
-        # SPF may still be under way: the keys do not wait for it
-        ahead = asyncio.gather(*(asker.ask(name, kind) for name, kind in wanted))
-        identity, _ = await asyncio.gather(self._of_envelope(), ahead)
-        return await verify(
-            letter,
-            identity,
-            domains,
-            asker,
-            now=means.clock(),
-            limit=table.max_signatures,
-            trusted=table.trusted,
-            sample=means.sample(),
+        return await prove(
+            read_letter(message.raw, truncated=truncated),
+            () if is_own(envelope) else message.from_domains,
+            self._of_envelope(),
+            asker=self._means.asker,
+            table=policy.authentication,
+            now=self._means.clock(),
+            sample=self._means.sample(),
         )
 
 
@@ -230,7 +218,7 @@ def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
     return Evidence(
         identity=identity,
         listings=tuple(listing for one in looked for listing in one.listings),
-        unanswered=(*unanswered(identity), *dict.fromkeys(name for one in looked for name in one.unanswered)),
+        unanswered=(*identity.unanswered, *dict.fromkeys(name for one in looked for name in one.unanswered)),
     )
 
 

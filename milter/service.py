@@ -35,6 +35,7 @@ from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
+from oborona.policy.tables import SLOWEST_S
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
 from oborona.recheck.keeper import keep
@@ -131,7 +132,9 @@ def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
     entrances = [Entrance(_listen(settings.milter, listening), partial(_milter, settings.milter))]
     if settings.policy_service.listen:
         entrances.append(
-            Entrance(_listen(settings.policy_service, listening), partial(_policy_service, settings))
+            Entrance(
+                _listen(settings.policy_service, listening), partial(_policy_service, settings), content=False
+            )
         )
     count = min(settings.milter.workers or len(os.sched_getaffinity(0)), WORKERS)
     return [
@@ -158,7 +161,7 @@ async def _milter(asked: Milter, doors: DoorFactory, listener: socket.socket) ->
         idle_s=asked.idle_s,
         max_sessions=asked.max_sessions,
         on_failure=Answer.TEMPFAIL if asked.on_failure == "tempfail" else Answer.CONTINUE,
-        guard_s=asked.deadline_s + GUARD_AFTER_S,
+        guard_s=milter_guard_s(asked),
     )
     await server.start(listener)
     return server
@@ -170,10 +173,20 @@ async def _policy_service(settings: Settings, doors: DoorFactory, listener: sock
         doors,
         idle_s=asked.idle_s,
         max_connections=asked.max_connections,
-        guard_s=STAGES_AT_ONCE * settings.milter.command_deadline_s + GUARD_AFTER_S,
+        guard_s=policy_service_guard_s(settings.milter),
     )
     await server.start(listener)
     return server
+
+
+def milter_guard_s(asked: Milter) -> float:
+    """Return how long a session may take over one command or one message, in seconds."""
+    return max(asked.deadline_s, asked.command_deadline_s + SLOWEST_S) + GUARD_AFTER_S
+
+
+def policy_service_guard_s(asked: Milter) -> float:
+    """Return how long a session may take over one request of the policy service, in seconds; it slows a client down once."""
+    return STAGES_AT_ONCE * asked.command_deadline_s + SLOWEST_S + GUARD_AFTER_S
 
 
 def _work(loaded: Loaded, number: int, entrances: Sequence[Entrance], ready: Callable[[], None]) -> int:

@@ -27,6 +27,7 @@ from oborona.policy.decide import unfinished
 from oborona.policy.facts import is_own
 from oborona.policy.glance import glance
 from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason, trace
+from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, scan, settle, settle_put_off
@@ -70,10 +71,12 @@ class Session:
 
     Args:
         bench: what the worker's sessions share.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what is decided by them.
     """
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, *, content: bool = True) -> None:
         self._bench = bench
+        self._content = content
         self._macros: dict[str, str] = {}
         self._client = Client()
         self._own = False
@@ -178,8 +181,10 @@ class Session:
     async def _stage(self, stage: Stage) -> Reply:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench, policy = self._bench, self._bench.policy.current
-        if stage not in bench.deciding(policy):
-            if stage.order >= policy.verdict.first.order:
+        deciding = bench.deciding(policy)
+        if stage not in deciding:
+            later = self._content or any(one.order > stage.order for one in deciding)
+            if later and stage.order >= policy.verdict.first.order:
                 self._inquirer.begin(
                     stage, self._envelope(), policy
                 )  # who waits later finds the answers there
@@ -199,14 +204,15 @@ class Session:
                 await asyncio.sleep(seen.wait_s)
             return CONTINUE
         self._log(ident, envelope, seen.verdict, stage=stage)
-        code, place = _PLACES[stage]
         if seen.verdict.action is Action.TEMPFAIL:
             return refuse(451, "4.7.1", self._words("Try again later", ident))
-        why = (
-            f", listed by {seen.verdict.decided_by}"
-            if any(one.name == seen.verdict.decided_by for one in policy.dns_lists)
-            else ""
-        )
+        decided = seen.verdict.decided_by
+        listed = next((one for one in policy.dns_lists if one.name == decided), None)
+        client = decided == REPIP_BAD or (listed and all(of.stage is Stage.CONNECT for of in listed.of))
+        code, place = _PLACES[
+            Stage.CONNECT if client else stage
+        ]  # a sender is not to blame for his mail server
+        why = f", listed by {decided}" if listed else ""
         return refuse(code, "5.7.1", self._words(f"{place} refused{why}", ident))
 
     def _unfinished(self, ident: int, error: Exception, policy: Policy) -> Verdict:

@@ -90,8 +90,16 @@ def write(state: Path, status: Status) -> None:
 
 
 def remove(state: Path, worker: int) -> None:
-    """Take a worker's file away: it serves no more."""
-    (state / STATUS / f"worker-{worker}.json").unlink(missing_ok=True)
+    """Take a worker's file away: it serves no more.
+
+    Raises:
+        StoreError: it stays.
+    """
+    file = state / STATUS / f"worker-{worker}.json"
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from error
 
 
 def read(state: Path, now: float) -> list[Status]:

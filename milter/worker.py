@@ -71,6 +71,7 @@ class Entrance(NamedTuple):
 
     listener: socket.socket  # this process's copy; closed when draining has begun
     start: Callable[[DoorFactory, socket.socket], Awaitable[Server]]  # in the loop
+    content: bool = True  # messages come by it, not their envelopes alone
 
 
 class Worker:
@@ -138,8 +139,10 @@ class Worker:
                 tally=tally,
             )
             await asking.begin(self._policy.current)
-            doors = partial(Session, bench)
-            servers = [await start(doors, listener) for listener, start in self._entrances]
+            servers = [
+                await entrance.start(partial(Session, bench, content=entrance.content), entrance.listener)
+                for entrance in self._entrances
+            ]
             ready()
             async with (
                 asyncio.TaskGroup() as chores
@@ -157,18 +160,21 @@ class Worker:
                 grace_s = self._settings.milter.drain_s
                 draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
                 await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
-                for listener, _ in self._entrances:
-                    listener.close()  # a copy that stays open would let new connections wait for nobody
+                for entrance in self._entrances:
+                    entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
                 await asyncio.gather(*draining)
                 for chore in running:
                     chore.cancel()
             await asking.close()
-            status.remove(self._state, self._number)
             self._flush_once(counters)
             try:
                 counters.close()
             except StoreError as error:
                 event(log, logging.ERROR, "the last counters may be lost", error=error)
+            try:
+                status.remove(self._state, self._number)
+            except StoreError as error:
+                event(log, logging.WARNING, "status stays behind", error=error)
 
     async def _flush(self, counters: Flushed) -> None:
         while True:

@@ -32,6 +32,7 @@ MAX_ZONE: Final = 180  # octets: the longest label before it, an IPv6 address, t
 
 _ZONE: Final = r"\A(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)+[A-Za-z][A-Za-z0-9-]{0,62}\.?\Z"
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,80}[A-Za-z0-9_])?")
+_UNFORGED: Final = frozenset({Subject.CLIENT, Subject.RDNS})  # all else is what anybody may write
 _FILLED: Final = re.compile(r"\{(?:subject|code)\}")
 
 
@@ -168,6 +169,13 @@ def dns_list(fields: Fields) -> DnsList:
         raise refuse(
             f"{name}: of a client it would be asked about neither IPv4 nor IPv6",
             _nearest(fields, "ipv4", "ipv6"),
+        )
+    if min(found.codes.scores, default=0.0) < 0 and not of <= _UNFORGED:
+        written = ", ".join(subject for subject in found.of if subject not in _UNFORGED)
+        raise refuse(
+            f"{name}: nothing can speak for a message that anybody may write into it, as {written};"
+            ' a list with a negative score is asked about "client" or "rdns" alone',
+            _nearest(fields, "scores" if min(scores.values(), default=0.0) < 0 else "score"),
         )
     if found.probe and not _can_be_probed(found):
         raise refuse(

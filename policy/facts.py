@@ -140,7 +140,12 @@ TABLE: Final[tuple[Fact, ...]] = (
         "results of all DKIM signatures: pass, fail, policy, neutral, temperror, permerror",
     ),
     _fact("dkim.signatures", int, _M, "DKIM signatures, those not looked at included"),
-    _fact("dkim.unsigned", int, _M, "octets of the body that the best signature leaves out by its l= tag"),
+    _fact(
+        "dkim.unsigned",
+        int,
+        _M,
+        "octets of the body that the best signature of From's domain leaves out by its l= tag; of any signature where none of its own passed",
+    ),
     _fact("dmarc.result", str, _M, "DMARC of From's domain: none, pass, fail, temperror, permerror"),
     _fact(
         "dmarc.domain", str, _M, "the domain in From that it is about: of several the one that asks for most"
@@ -154,7 +159,9 @@ TABLE: Final[tuple[Fact, ...]] = (
         _M,
         "what it asks to be done with this message: none, quarantine, reject; none where a trusted ARC sealer saw it pass",
     ),
-    _fact("dmarc.aligned", bool, _M, "SPF or DKIM passed for From's domain, record or not"),
+    _fact(
+        "dmarc.aligned", bool, _M, "SPF or DKIM passed for From's domain, for each of several, record or not"
+    ),
     _fact("arc.result", str, _M, "the chain of ARC seals: none, pass, fail, temperror"),
     _fact("arc.instances", int, _M, "ARC seals"),
     _fact("arc.trusted", str, _M, "the trusted sealer whose word is taken, empty = none"),
@@ -393,7 +400,7 @@ def _proved(evidence: Evidence) -> dict[str, Any]:
         "dkim_domains": frozenset(identity.dkim_domains),
         "dkim_results": frozenset(one.result.value for one in identity.dkim),
         "dkim_signatures": len(identity.dkim) + identity.dkim_more,
-        "dkim_unsigned": min((one.unsigned for one in identity.dkim if one.result is Result.PASS), default=0),
+        "dkim_unsigned": identity.unsigned,
         "dmarc_result": dmarc.result.value,
         "dmarc_domain": dmarc.domain,
         "dmarc_policy": dmarc.policy.value,

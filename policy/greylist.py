@@ -1,7 +1,7 @@
 """Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a real mail server comes.
 
-What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the domain that passed SPF, else the
-client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail in
+What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the domain that passed SPF (of a bounce that of HELO),
+else the client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail in
 their history are never put off; a login code from a known domain with a DKIM signature comes through at once.
 
 The memory is the counters', under a prefix of its own: a message that was put off in an earlier bucket of ten minutes has waited long enough, so
@@ -90,6 +90,7 @@ def _identity(envelope: Envelope, evidence: Evidence) -> _Identity | None:
     if proved.dkim_domains:
         return _Identity(proved.dkim_domains[0], Type.DKIM_DOMAIN, Type.DKIM_DOMAIN)
     if proved.spf.result is Result.PASS:
-        return _Identity(proved.spf.domain, Type.MAIL_FROM_DOMAIN, Type.MAIL_FROM_DOMAIN)
+        kind = Type.MAIL_FROM_DOMAIN if envelope.sender else Type.HELO  # a bounce has no sender: SPF is HELO's
+        return _Identity(proved.spf.domain, kind, kind)
     network = client_network(envelope.client.ip)
     return _Identity(network, Type.CLIENT_NETWORK, Type.CLIENT_IP) if network else None

@@ -2,7 +2,7 @@
 
 Subjects are asked in the order in which a mail server tells them: client, its name, HELO, sender, recipient, From; the first that any list holds
 decides.  What anybody can write is believed to let mail in only when it was proved: a HELO or sender by SPF, an address in From by DMARC's
-alignment; to keep mail out, any word is good enough.
+alignment for its own domain and any other in From, and not by a signature that leaves out part of the text; to keep mail out, any word is good enough.
 
 A recipient is the one that is being asked about; a whole message is let in for its recipients only if all of them are on the list.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from oborona.authentication.model import Identity, Result
+from oborona.authentication.names import fqdn
 from oborona.reputation.locallists import ListAction, LocalLists, Match
 from oborona.reputation.subject import Subject
 from oborona.types import Envelope, Mode, RuleHit, Stage
@@ -39,7 +40,7 @@ def match(
         for one in found:
             if one is not None and one.action is ListAction.DENY:
                 return one
-        if found and all(found) and _believed(subject, identity):
+        if found and all(found) and _believed(subject, identity, author):
             return found[0]
     return None
 
@@ -55,7 +56,7 @@ def shadowed(
         for subject, values in _values(envelope, stage, author)
         for value in values
         if (one := lists.look(subject, value, shadow=True)) is not None
-        and (one.action is ListAction.DENY or _believed(subject, identity))
+        and (one.action is ListAction.DENY or _believed(subject, identity, author))
     ]
 
 
@@ -74,13 +75,15 @@ def _values(envelope: Envelope, stage: Stage, author: str) -> Iterator[tuple[Sub
             yield subject, tuple(value for value in values if value)
 
 
-def _believed(subject: Subject, identity: Identity) -> bool:
+def _believed(subject: Subject, identity: Identity, author: str) -> bool:
     match subject:
         case Subject.HELO:
             return identity.spf_helo.result is Result.PASS
         case Subject.SENDER:
             return identity.spf.result is Result.PASS
         case Subject.FROM:
-            return identity.dmarc.spf_aligned or identity.dmarc.dkim_aligned
+            dmarc, domain = identity.dmarc, fqdn(author.rpartition("@")[2])
+            proved = dmarc.spf_aligned or (dmarc.dkim_aligned and not identity.unsigned)
+            return proved and bool(domain) and domain == dmarc.domain
         case _:
             return True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+
+SLOWEST_S: Final = 9  # on top of milter.command_deadline_s, at most 20 s: Postfix waits 30 s
 
 
 class RepIpTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +23,12 @@ class RepIpTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Nothing, make the client wait before it may go on, or ask it to come back later."),
     ] = "none"
     slow_s: Annotated[
-        float, Meta(ge=0.1, le=20, description="How long `slow` makes it wait, in seconds.")
+        float,
+        Meta(
+            ge=0.1,
+            le=SLOWEST_S,
+            description="How long `slow` makes it wait, in seconds; more would be longer than the mail server waits for us.",
+        ),
     ] = 5.0
 
 

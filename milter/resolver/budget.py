@@ -25,6 +25,7 @@ class Budgeted:
     """An Asker that answers TEMPERROR, why="budget", when the budget is used up.
 
     Answers at hand cost nothing, and are given even then. Time counts once while several questions are under way, and not between them.
+    Nothing is asked twice: what a message was told holds until its end, even an answer that may not be kept.
 
     Args:
         asker: the resolver.
@@ -42,10 +43,11 @@ class Budgeted:
         self._clock = clock
         self._since = 0.0
         self._waiting = 0
+        self._told: dict[tuple[str, Kind], Answer] = {}
 
     async def ask(self, name: str, kind: Kind) -> Answer:
         """Return the answer to one question, within what is left of the budget; never raises."""
-        answer = self._asker.known(name, kind)
+        answer = self._told.get((name, kind)) or self._asker.known(name, kind)
         if answer is not None:
             return answer
         self._pass_time()
@@ -55,12 +57,14 @@ class Budgeted:
         self._waiting += 1
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._asker.ask(name, kind)
+                answer = await self._asker.ask(name, kind)
         except TimeoutError:
             return failure(BUDGET)
         finally:
             self._pass_time()
             self._waiting -= 1
+        self._told[name, kind] = answer
+        return answer
 
     def _pass_time(self) -> None:
         now = self._clock()

@@ -1,7 +1,7 @@
 """What DNS lists are asked about a message, and what an answer means.
 
-Nothing is asked about mail of our own people (who logged in), about addresses that are nobody's on the Internet, and about our own
-networks: what dial-up and policy lists say of these is no evidence.  Of links and mail addresses in the text, which a sender may add by the
+Nothing is asked about addresses that are nobody's on the Internet, and about our own networks: what dial-up and policy lists say of these is no
+evidence.  Of links and mail addresses in the text, which a sender may add by the
 hundred, only so many are asked about: from the beginning and from the end, as padding is mostly at one of them.
 """
 
@@ -46,7 +46,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: tuple[str, ...] = ()
     links: tuple[str, ...] = ()  # hosts of links, in their order
     addresses: tuple[str, ...] = ()  # mail addresses in the text, in their order
-    login: str = ""  # SASL login: then nothing is asked at all
 
     def values(self, of: Subject) -> tuple[str, ...]:
         """Return what is known of a subject."""
@@ -86,8 +85,6 @@ def questions(
         For each list at most three, MAX_HOSTS about links, and as many about the names or MAX_MAILBOXES about the addresses in each
         header and in the text. Never raises, whatever the message holds.
     """
-    if asked.login:
-        return ()
     ours = _is_ours(asked.client, own)
     found: dict[str, Question] = {}
     for one in lists:

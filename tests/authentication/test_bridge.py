@@ -11,7 +11,7 @@ from greenlet import getcurrent, greenlet
 
 from oborona.authentication.bridge import Ask, run
 from oborona.dns import Answer, Kind, Outcome
-from tests.authentication.asking import Table
+from tests.asking import Table
 
 ZONE = {"a.test": {"A": "192.0.2.1"}, "b.test": {"A": "192.0.2.2"}}
 

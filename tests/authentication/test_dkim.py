@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 
-from oborona.authentication.dkim import LIMIT, questions, verify_dkim
+from oborona.authentication.dkim import LIMIT, MAX_READ, questions, verify_dkim
 from oborona.authentication.letter import read_letter
 from oborona.authentication.model import Result, Signature
-from tests.authentication.asking import Table
+from tests.asking import Table
 from tests.authentication.signing import LETTER, NOW, Pen, dkim_field, ed25519, rsa
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -82,7 +82,7 @@ async def test_the_example_of_rfc_8463() -> None:
         ("rsa-sha256", Result.PASS),
     ]
     assert more == 0
-    assert questions(letter) == (
+    assert questions(letter, now=NOW) == (
         "brisbane._domainkey.football.example.com",
         "test._domainkey.football.example.com",
     )
@@ -213,8 +213,14 @@ async def test_a_body_shorter_than_signed_fails() -> None:
 async def test_an_altered_message_fails(old: bytes, new: bytes, why: str) -> None:
     raw = signed()
     assert raw.count(old) == 1
-    found = await one(raw.replace(old, new))
-    assert (found.result, found.why, found.key_bits) == (Result.FAIL, why, 1024)
+    keys = table(rsa().record)
+    found = await one(raw.replace(old, new), keys)
+    assert (found.result, found.why) == (Result.FAIL, why)
+    asked = why == "signature did not verify"
+    assert (found.key_bits, bool(keys.asked)) == (1024 if asked else 0, asked), (
+        "only what hangs on the key asks for it"
+    )
+    assert bool(questions(read_letter(raw.replace(old, new)), now=NOW)) is asked
 
 
 async def test_a_field_added_that_was_signed_as_missing_fails() -> None:
@@ -361,9 +367,36 @@ async def test_a_key_that_can_not_be_asked_for_is_a_temperror() -> None:
     assert (found.result, found.why) == (Result.TEMPERROR, "key: timeout")
 
 
-async def test_a_message_without_its_end_is_neutral() -> None:
-    found = await one(signed(), truncated=True)
+@pytest.mark.parametrize("cut", [0, 1, 40])
+async def test_a_message_without_its_end_is_neutral_if_its_header_bears_the_signature_out(cut: int) -> None:
+    raw = signed()
+    found = await one(raw[: len(raw) - cut], truncated=True)
     assert (found.result, found.why) == (Result.NEUTRAL, "message too large to check")
+    assert (found.unseen, found.key_bits) == (True, 1024)
+
+
+@pytest.mark.parametrize(
+    ("raw", "records", "result", "why"),
+    [
+        (signed().replace(b"Subject: Tea", b"Subject: Pea"), [rsa().record], "fail", "signature did not verify"),
+        (signed(), [ed25519().record], "permerror", "inappropriate key algorithm"),
+        (signed(), [], "permerror", "no key for signature"),
+        (signed(tags={"x": str(NOW - 9_000)}), [rsa().record], "permerror", "signature expired"),
+        (b"From: Bank <bank@example.com>\r\n" + signed(), [rsa().record], "fail", "a From field is not signed"),
+        (signed().partition(b"\r\n\r\n")[0], [rsa().record], "neutral", "header too large to check"),
+        (signed().partition(b"\r\n\r\n")[0] + b"\r\nSub", [rsa().record], "neutral", "header too large to check"),
+        (b"X: y\r\n" * 10_001 + signed(), [rsa().record], "", ""),
+        (signed().replace(b"\r\nFrom:", b"\r\nX: y" * 10_000 + b"\r\nFrom:"), [rsa().record], "neutral", "header too large to check"),
+    ],
+    ids=["altered", "other key", "no key", "expired", "From added", "header cut", "field cut", "no signature left", "fields left out"],
+)  # fmt: skip
+async def test_without_its_end_a_message_is_no_way_past_its_header(
+    raw: bytes, records: list[str], result: str, why: str
+) -> None:
+    letter = read_letter(raw, truncated=True)
+    found, _ = await verify_dkim(letter, table(*records) if records else Table(), now=NOW)
+    assert [(one.result, one.why) for one in found] == ([(result, why)] if result else [])
+    assert not any(one.unseen for one in found)
 
 
 async def test_a_message_without_signatures() -> None:
@@ -380,7 +413,39 @@ async def test_signatures_beyond_the_limit_are_counted() -> None:
     assert [one.result for one in found] == [Result.PASS] * LIMIT
     assert more == 500 - LIMIT
     assert len(keys.asked) == LIMIT
-    assert questions(letter) == ("s1._domainkey.example.org",)
+    assert questions(letter, now=NOW) == ("s1._domainkey.example.org",)
+
+
+async def test_beyond_the_limit_those_of_the_author_are_looked_at_first() -> None:
+    others = b"".join(
+        dkim_field(LETTER, rsa(), tags={"d": f"list{number}.example"}) for number in range(LIMIT)
+    )
+    own, sub = (dkim_field(LETTER, rsa(), tags={"d": name}) for name in ("example.org", "mail.example.org"))
+    letter = read_letter(others + own + sub + LETTER)
+    keys = table(rsa().record)
+    found, more = await verify_dkim(letter, keys, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost"))
+    assert [one.domain for one in found] == [
+        *(f"list{number}.example" for number in range(LIMIT - 2)), "example.org", "mail.example.org",
+    ]  # fmt: skip
+    assert more == 2
+    wanted = questions(letter, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost"))
+    assert wanted[:2] == ("s1._domainkey.example.org", "s1._domainkey.mail.example.org"), (
+        "they have the budget first"
+    )
+    assert set(wanted) == {name for name, _ in keys.asked}
+    without, _ = await verify_dkim(letter, keys, now=NOW)
+    assert [one.domain for one in without] == [f"list{number}.example" for number in range(LIMIT)]
+
+
+async def test_the_search_for_the_author_has_a_limit() -> None:
+    """Reading thousands of signatures would cost more than checking eight."""
+    own = dkim_field(LETTER, rsa())
+    other = b"DKIM-Signature: v=1; a=rsa-sha256; d=list.example; s=s; h=from; bh=AAAA; b=AAAA\r\n"
+    for before, seen in ((MAX_READ - 1, True), (MAX_READ, False)):
+        letter = read_letter(other * before + own + LETTER)
+        found, more = await verify_dkim(letter, table(rsa().record), now=NOW, from_domains=["example.org"])
+        assert (Result.PASS in {one.result for one in found}) is seen
+        assert more == before + 1 - LIMIT
 
 
 async def test_each_signature_has_its_own_result_topmost_first() -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.dmarc import MAX_FROM, check_dmarc
+from oborona.authentication.dmarc import MAX_FROM, check_dmarc, dmarc_questions
 from oborona.authentication.dmarc_record import MAX_RECORD, Record, Unusable, is_record, parse
 from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
 from oborona.dns import Answer, Kind, Outcome
-from tests.authentication.asking import Table
+from tests.asking import Table
 from tests.peers.dns import Records
 
 LONG_S = 5.0
@@ -353,12 +353,62 @@ async def test_of_several_domains_in_from_the_strictest_outcome_holds() -> None:
     assert (await check(zone, "reject.test", "REJECT.test.", by_spf=spf("reject.test"))).result is Result.PASS
 
 
-async def test_too_many_domains_in_from() -> None:
-    table = Table()
-    found = await check({}, *(f"{number}.test" for number in range(MAX_FROM + 1)), table=table)
-    assert found.result is Result.PERMERROR
-    assert table.asked == []
+async def test_beyond_the_limit_of_domains_in_from_the_strictest_of_the_first_holds() -> None:
+    own = [f"{number}.test" for number in range(MAX_FROM)]
+    zone: Records = {"_dmarc.bank.test": {"TXT": "v=DMARC1; p=reject"}}
+    for place in range(MAX_FROM):
+        found = await check(zone, *own[:place], "bank.test", *own[place:])
+        assert (found.domain, found.disposition) == ("bank.test", Published.REJECT)
+    table = Table(zone)
+    beyond = await check({}, *own, "bank.test", table=table)
+    assert (beyond.result, beyond.why) == (Result.PERMERROR, f"over {MAX_FROM} domains in From")
+    assert "bank.test" not in {name.removeprefix("_dmarc.") for name, _ in table.asked}
     assert (await check({}, *(["a.test"] * 100_000))).result is Result.NONE
+
+
+async def test_of_several_domains_something_is_proved_only_if_it_is_for_all() -> None:
+    """Who writes a friend's address beside his own has not proved to be the friend."""
+    for bad in ("v=DMARC1; p=none", "v=DMARC1; p=bogus", "v=spf1"):
+        zone: Records = {"_dmarc.evil.test": {"TXT": bad}}
+        for froms in (("friend.test", "evil.test"), ("evil.test", "friend.test")):
+            found = await check(zone, *froms, by_spf=spf("evil.test"), by_dkim=(dkim("evil.test"),))
+            assert (found.spf_aligned, found.dkim_aligned) == (False, False)
+    both = await check({}, "a.friend.test", "friend.test", by_spf=spf("friend.test"))
+    assert (both.spf_aligned, both.dkim_aligned) == (True, False)
+    many = [f"{number}.friend.test" for number in range(MAX_FROM + 1)]
+    assert not (await check({}, *many, by_spf=spf("friend.test"))).spf_aligned, "one was not looked at"
+
+
+async def test_what_is_asked_first_is_known_beforehand() -> None:
+    froms = [
+        "A.b.example.com",
+        "a.b.example.com.",
+        "example.com",
+        "localhost",
+        "пример.test",
+        *(f"{one}.test" for one in "vwxyz"),
+    ]
+    table = Table({"_dmarc.com": {"TXT": "v=DMARC1; p=none; psd=y"}})
+    await check({}, *froms, table=table)
+    wanted = dmarc_questions(froms)
+    assert wanted[:3] == ("_dmarc.a.b.example.com", "_dmarc.example.com", "_dmarc.xn--e1afmkfd.test")
+    later = {"_dmarc.com", "_dmarc.test"}
+    assert {name for name, _ in table.asked} - later == set(wanted)
+
+
+async def test_a_signature_that_could_not_be_looked_at_disowns_nothing() -> None:
+    record = "v=DMARC1; p=reject"
+    unseen = Signature(result=Result.NEUTRAL, domain="example.com", unseen=True)
+    found = await check(record, by_dkim=(unseen,))
+    assert (found.result, found.disposition, found.policy) == ("permerror", "none", "reject")
+    assert (found.why, found.dkim_aligned) == ("message too large to check its signature", False)
+    foreign = Signature(result=Result.NEUTRAL, domain="evil.test", unseen=True)
+    assert (await check(record, by_dkim=(foreign,))).disposition is Published.REJECT
+    assert (await check(record, by_dkim=(dkim("example.com", "neutral"),))).disposition is Published.REJECT
+    assert (await check(record, by_dkim=(unseen,), by_spf=spf("example.com"))).result is Result.PASS
+    assert (
+        await check(record, by_dkim=(unseen, dkim("example.com", "temperror")))
+    ).result is Result.TEMPERROR
 
 
 # The cases of authheaders 0.16.3 (authheaders/test/test_authentication.py), as domains and results. Where this differs:

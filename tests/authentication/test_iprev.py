@@ -5,7 +5,7 @@ import pytest
 from oborona.authentication.iprev import MAX_NAMES, check_iprev
 from oborona.authentication.model import IpRev, Result
 from oborona.dns import Kind
-from tests.authentication.asking import Table
+from tests.asking import Table
 from tests.peers.dns import Records
 
 PTR = "1.2.0.192.in-addr.arpa"

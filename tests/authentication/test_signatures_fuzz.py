@@ -19,7 +19,7 @@ from oborona.authentication.arc import arc_questions, verify_arc
 from oborona.authentication.dkim import questions, verify_dkim
 from oborona.authentication.letter import Letter, read_letter
 from oborona.authentication.model import Arc, Result, Signature
-from tests.authentication.asking import Table
+from tests.asking import Table
 from tests.authentication.signing import LETTER, NOW, chain, dkim_field, rsa, sealed
 from tests.authentication.test_dkim import table
 
@@ -145,7 +145,7 @@ def test_no_octets_raise(raw: bytes) -> None:
         )
     assert arc.result in (Result.NONE, Result.FAIL)
     assert arc.why.isprintable()
-    assert isinstance(questions(letter) + arc_questions(letter), tuple)
+    assert isinstance(questions(letter, now=NOW) + arc_questions(letter, now=NOW), tuple)
 
 
 @settings(deadline=None, max_examples=200)
@@ -231,8 +231,8 @@ def test_no_message_takes_long(what: str, raw: bytes) -> None:
 def cpu_s(raw: bytes) -> float:
     began = time.process_time()
     letter = read_letter(raw)
-    questions(letter)
-    arc_questions(letter)
+    questions(letter, now=NOW)
+    arc_questions(letter, now=NOW)
     dkim_of(letter)
     arc_of(letter)
     return time.process_time() - began

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from ipaddress import ip_network
 from typing import Any
 
 import dns.resolver
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.authentication.model import Result, Spf
-from oborona.authentication.spf import check_helo, check_spf
+from oborona.authentication.spf import MAX_RECORDS, check_helo, check_spf
 from oborona.dns import Answer, Kind, Outcome
-from tests.authentication.asking import Table
+from tests.asking import Table
 from tests.peers.dns import Records
 
 LONG_S = 5.0  # far more than any check takes; a quadratic one takes minutes
@@ -219,6 +220,67 @@ async def test_broken_records(record: str) -> None:
     found = await check(record)
     assert found.result is Result.PERMERROR
     assert found.why
+
+
+@pytest.mark.parametrize(
+    ("sender", "helo"), [("a\\.b@example.test", "h.test"), ("u@example.test", "a\\046b.test")]
+)
+async def test_a_backslash_in_a_macro_matches_nothing(sender: str, helo: str) -> None:
+    """In a name of the DNS it would hide a dot, or write any octet: `a\\.b` is one label."""
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 exists:%{l}.x.test exists:%{h}.x.test -all"},
+        "*.x.test": {"A": "127.0.0.2"},
+    }
+    table = Table(zone)
+    found = await check({}, sender=sender, helo=helo, table=table)
+    assert [name for name, _ in table.asked if "\\" in name] == []
+    assert found.result is Result.PASS, "the other of the two is there"
+    assert (
+        await check({"example.test": {"TXT": "v=spf1 exists:%{s}.x.test -all"}}, sender="a\\b@example.test")
+    ).result is Result.FAIL
+
+
+@given(
+    st.one_of(
+        st.tuples(st.ip_addresses(v=4), st.ip_addresses(v=4), st.integers(0, 32)),
+        st.tuples(st.ip_addresses(v=6), st.ip_addresses(v=6), st.integers(0, 128)),
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_networks_are_those_of_ipaddress(case: tuple[Any, Any, int]) -> None:
+    """Invariant: a term matches exactly if the client is in the network that `ipaddress` reads there."""
+    client, address, bits = case
+    for near in (address, client, type(client)(int(client) ^ 1)):
+        record = f"v=spf1 ip{near.version}:{near}/{bits} -all"
+        if getattr(client, "ipv4_mapped", None) is not None:
+            continue  # a client of the other kind
+        found = asyncio.run(check(record, ip=str(client)))
+        inside = client in ip_network(f"{near}/{bits}", strict=False)
+        assert found.result is (Result.PASS if inside else Result.FAIL)
+
+
+async def test_the_records_of_one_check_have_a_limit() -> None:
+    """Ten includes of the longest records would hold up everybody else for 60 ms."""
+    long = "v=spf1 " + "ip4:192.0.2.9 " * 570 + "-all"
+    zone: Records = {
+        "example.test": {"TXT": "v=spf1 " + " ".join(f"include:{one}.test" for one in "abcde") + " +all"}
+    }
+    count = MAX_RECORDS // len(long)
+    few: Records = {
+        **zone,
+        **{
+            f"{one}.test": {"TXT": long if number < count else "v=spf1 -all"}
+            for number, one in enumerate("abcde")
+        },
+    }
+    assert (await check(few)).result is Result.PASS
+    table = Table({**zone, **{f"{one}.test": {"TXT": long} for one in "abcde"}})
+    found = await check({}, table=table)
+    assert (found.result, found.why) == (
+        Result.PERMERROR,
+        f"records of over {MAX_RECORDS} octets: {'abcde'[count]}.test",
+    )
+    assert ("e.test", Kind.TXT) not in table.asked or count == 4
 
 
 async def test_errors_under_ptr_are_no_match() -> None:

@@ -86,6 +86,33 @@ def test_a_bad_command_line_is_refused(name: str, value: str, words: str) -> Non
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "left", "right"),
+    [
+        ({"dns.message_s": "5"}, "dns.message_s = 5 (command line)", "milter.command_deadline_s = 5 (default)"),
+        ({"dns.message_s": "12", "milter.command_deadline_s": "15"}, "12 (command line)", "milter.deadline_s = 10"),
+        ({"milter.command_deadline_s": "4"}, "dns.message_s = 4 (default)", "command_deadline_s = 4 (command line)"),
+        ({"milter.deadline_s": "0.1"}, "dns.message_s = 4 (default)", "milter.deadline_s = 0.1 (command line)"),
+    ],
+)  # fmt: skip
+def test_nothing_may_wait_longer_for_the_dns_than_a_verdict_may_take(
+    overrides: dict[str, str], left: str, right: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_settings(None, overrides)
+    assert f"{left} must be less than " in str(refused.value)
+    assert right in str(refused.value)
+
+
+def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "[dns]\nmessage_s = 7\n")
+    with pytest.raises(ConfigError) as refused:
+        load_settings(path)
+    assert (refused.value.file, refused.value.line) == (str(path), 2)
+    assert load_settings(path, {"milter.command_deadline_s": "7.5"}).settings.dns.message_s == 7
+    assert load_settings(path, {"dns.message_s": "0"}).settings.dns.message_s == 0
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=100)

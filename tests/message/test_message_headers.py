@@ -129,3 +129,38 @@ def test_fields_of_a_message() -> None:
         assert message.message_id == "id@b.example"
         assert message.text == "body"
         assert not message.findings
+
+
+def named(*senders: str) -> bytes:
+    return b"".join(b"From: %b\n" % one.encode() for one in senders) + b"\ntext"
+
+
+MANY = ", ".join(f"x@{number}.example" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [[MANY], [MANY] * 7, ["x@1.example"] * 30, ["x" * 120_000 + "@1.example"], ["x@1.example " * 9_000] * 3, ["(" * 100_000]],
+    ids=["mailboxes", "mailboxes in fields", "fields", "a long one", "long ones", "nonsense"],
+)  # fmt: skip
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+def test_the_first_and_the_last_from_field_are_not_lost_in_a_crowd(before: list[str], last: bool) -> None:
+    """Mail programs show one or the other: its domain is among the first that are checked."""
+    message = parse(
+        named(*before, "CEO <ceo@bank.example>") if last else named("CEO <ceo@bank.example>", *before)
+    )
+    assert "bank.example" in message.from_domains[:2]
+    assert len(message.from_domains) <= 8 * 8
+
+
+def test_each_from_field_gives_its_first_mailbox() -> None:
+    fields = [f"a@{number}.example, b@{number}.test" for number in range(7)]
+    message = parse(named(*fields))
+    assert message.from_domains == (
+        "0.example", "6.example", *(f"{number}.example" for number in range(1, 6)),
+        "0.test", "6.test", *(f"{number}.test" for number in range(1, 6)),
+    )  # fmt: skip
+    assert message.from_ is not None
+    assert message.from_.address == "a@0.example"
+    alone = parse(named(MANY))
+    assert alone.from_domains == tuple(f"{number}.example" for number in range(8))

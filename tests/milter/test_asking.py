@@ -130,6 +130,25 @@ async def test_budgets_are_of_one_message_each(world: Zones, policy: Policy) -> 
         inquirer.close()
 
 
+@pytest.mark.parametrize("keeps_nothing", ["no SOA", "TTL 0", "no cache"])
+async def test_an_answer_that_may_not_be_kept_is_asked_for_once_a_message(
+    policy: Policy, keeps_nothing: str
+) -> None:
+    ttl, negative_ttl = (0, 0) if keeps_nothing == "TTL 0" else (300, None)
+    with Zones(
+        {"s1._domainkey.example.org": {"TXT": rsa().record}}, ttl=ttl, negative_ttl=negative_ttl
+    ) as zones:
+        entries = 0 if keeps_nothing == "no cache" else 10_000
+        async with asking(zones, cache_entries=entries) as opened:
+            inquirer = opened.inquirer()
+            for times in (1, 2):
+                await inquirer.whole(parse(SIGNED), ENVELOPE, policy, truncated=False)
+                inquirer.end_message()
+                assert zones.count("_dmarc.example.org") == times
+                assert zones.count("s1._domainkey.example.org") == (times if keeps_nothing != "no SOA" else 1)
+            inquirer.close()
+
+
 @pytest.mark.parametrize("fault", [Fault.HANG, Fault.SERVFAIL, Fault.GARBAGE])
 async def test_a_dns_that_fails_leaves_everything_unknown_in_bounded_time(
     world: Zones, policy: Policy, fault: Fault

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Collection
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from oborona.authentication.model import Result
+from oborona.authentication.model import Published, Result
 from oborona.config import Milter
 from oborona.counters.memory import MemoryCounters
-from oborona.dns import Answer, Kind, Outcome
+from oborona.dns import Answer, Asker, Kind
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
@@ -22,6 +24,7 @@ from oborona.milter.gather import Gather, Gathered
 from oborona.milter.inquiry import Inquirer, Means
 from oborona.milter.lists import Lists
 from oborona.milter.reply import Answer as Said
+from oborona.milter.resolver import Budgeted
 from oborona.milter.session import Bench, Session
 from oborona.milter.status import Tally
 from oborona.policy.facts import SCHEMA
@@ -32,8 +35,9 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers
 from oborona.reputation.networks import NOWHERE
 from oborona.types import Client, Envelope, Stage
-from tests.asking import Book, Known
+from tests.asking import Table
 from tests.authentication.signing import NOW, dkim_field, rsa
+from tests.peers.dns import Records
 
 IP = "9.10.11.12"
 PTR = "12.11.10.9.in-addr.arpa"
@@ -52,17 +56,16 @@ LETTER = (
 )
 SIGNED = dkim_field(LETTER, rsa()) + LETTER
 KEY = "s1._domainkey.example.org"
-DNS: Known = {
-    ("2.0.0.127.list.test", Kind.A): ("127.0.0.2",),  # test points
-    ("test.list.test", Kind.A): ("127.0.0.2",),
-    (f"{'.'.join(reversed(IP.split('.')))}.list.test", Kind.A): ("127.0.0.2",),
-    ("link.test.list.test", Kind.A): ("127.0.0.2",),
-    (PTR, Kind.PTR): ("mail.example.org",),
-    ("mail.example.org", Kind.A): (IP,),
-    ("mail.example.org", Kind.TXT): (b"v=spf1 -all",),
-    ("example.org", Kind.TXT): (f"v=spf1 ip4:{IP} -all".encode(),),
-    (KEY, Kind.TXT): (rsa().record.encode(),),
-    ("_dmarc.example.org", Kind.TXT): (b"v=DMARC1; p=reject",),
+DNS: Records = {
+    "2.0.0.127.list.test": {"A": "127.0.0.2"},  # test points
+    "test.list.test": {"A": "127.0.0.2"},
+    f"{'.'.join(reversed(IP.split('.')))}.list.test": {"A": "127.0.0.2"},
+    "link.test.list.test": {"A": "127.0.0.2"},
+    PTR: {"PTR": "mail.example.org."},
+    "mail.example.org": {"A": IP, "TXT": "v=spf1 -all"},
+    "example.org": {"TXT": f"v=spf1 ip4:{IP} -all"},
+    KEY: {"TXT": rsa().record},
+    "_dmarc.example.org": {"TXT": "v=DMARC1; p=reject"},
 }
 OF_CLIENT = {("12.11.10.9.list.test", Kind.A), (PTR, Kind.PTR)}
 OF_SENDER = {
@@ -73,19 +76,24 @@ OF_SENDER = {
 OF_MESSAGE = {(KEY, Kind.TXT), ("_dmarc.example.org", Kind.TXT), ("link.test.list.test", Kind.A)}
 
 
-class Reluctant(Book):
-    """A Book that never answers some names, breaks at others, and can be told to hold all answers back."""
+class Reluctant(Table):
+    """A Table that never answers some names, breaks at others, and can be told to hold all answers back."""
 
-    def __init__(self, *, silent: Collection[str] = (), broken: Collection[str] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__(DNS)
-        self.silent, self.broken = set(silent), set(broken)
+        self.silent: set[str] = set()
+        self.faulty: set[str] = set()
         self.held: asyncio.Event | None = None
+
+    def known(self, name: str, kind: Kind) -> Answer | None:
+        """Nothing is at hand: each question counts."""
+        return None
 
     async def ask(self, name: str, kind: Kind) -> Answer:
         answer = await super().ask(name, kind)
         if name in self.silent:
             await asyncio.Event().wait()
-        if name in self.broken:
+        if name in self.faulty:
             raise RuntimeError("a fault of ours")
         if self.held is not None:
             await self.held.wait()
@@ -95,7 +103,8 @@ class Reluctant(Book):
 class Desk:
     """An inquirer whose lists are well, and what it has asked since."""
 
-    def __init__(self, folder: Path, rules: str = LIST) -> None:
+    def __init__(self, folder: Path, rules: str = LIST, *, questions: int = 0, seconds: float = 0.0) -> None:
+        self._budget = partial(Budgeted, questions=questions, seconds=seconds) if questions else None
         folder.mkdir(exist_ok=True)
         (folder / "10.toml").write_text(rules)
         self.policy: Policy = load_policy(folder, SCHEMA)
@@ -116,9 +125,9 @@ class Desk:
         self.dns.asked.clear()
         return self
 
-    def _asker(self) -> Book:
+    def _asker(self) -> Asker:
         self.askers += 1
-        return self.dns
+        return self.dns if self._budget is None else self._budget(self.dns)
 
     @property
     def asked(self) -> set[tuple[str, Kind]]:
@@ -163,7 +172,9 @@ async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_on
     assert desk.asked == OF_CLIENT | OF_SENDER | OF_MESSAGE, "keys do not wait for SPF"
     desk.dns.held.set()
     evidence = await waiting
-    assert desk.askers == 2, "one budget for the connection, one for the message"
+    assert desk.askers == 5, (
+        "a budget for the connection, and for SPF, lists, keys and seals of the message each"
+    )
     assert evidence.unanswered == ()
     assert {(one.of.value, one.asked) for one in evidence.listings} == {
         ("client", IP),
@@ -193,8 +204,7 @@ async def test_each_thing_is_asked_once_for_a_connection_with_several_messages(t
     assert {times[question] for question in OF_CLIENT} == {1}
     assert times["example.org", Kind.TXT] == 2
     assert times["other.test", Kind.TXT] == 1
-    assert times["mail.example.org", Kind.TXT] == 3, "SPF of HELO is of each message: so is its budget"
-    assert desk.askers == 4
+    assert times["mail.example.org", Kind.TXT] == 1, "HELO is what it was"
 
 
 async def test_all_is_asked_at_the_end_where_nothing_was_before(tmp_path: Path) -> None:
@@ -259,6 +269,114 @@ async def test_of_this_machine_and_of_private_networks_signatures_alone_are_look
     assert evidence.identity.spf.result is evidence.identity.dmarc.result is Result.NONE
 
 
+FORGED = LETTER.replace(b"anna@example.org", b"anna@bank.test")
+BANK: Records = {"_dmarc.bank.test": {"TXT": "v=DMARC1; p=reject"}}
+SLOW: Records = {"example.org": {"TXT": "v=spf1 include:a.slow.test include:b.slow.test +all"}}
+GREEDY: Records = {
+    "example.org": {"TXT": "v=spf1 mx:x.test mx:y.test -all"},
+    **{f"{name}.test": {"MX": [f"1 {number}.{name}.test." for number in range(10)]} for name in "xy"},
+    **{f"{number}.{name}.test": {"A": "192.0.2.1"} for name in "xy" for number in range(10)},
+}
+
+
+def chain(length: int) -> bytes:
+    """A chain of the right form whose keys are never told."""
+    return b"".join(
+        b"ARC-Seal: i=%d; a=rsa-sha256; cv=%s; d=evil.test; s=z%d; b=AAAA\r\n"
+        b"ARC-Message-Signature: i=%d; a=rsa-sha256; d=evil.test; s=m; h=from; bh=%s; b=AAAA\r\n"
+        b"ARC-Authentication-Results: i=%d; evil.test; none\r\n"
+        % (number, b"none" if number == 1 else b"pass", number, number, BODY_HASH, number)
+        for number in range(length, 0, -1)
+    )
+
+
+BODY_HASH = b64encode(sha256(LETTER.partition(b"\r\n\r\n")[2]).digest())
+CLAIMS = b"".join(
+    b"DKIM-Signature: v=1; a=rsa-sha256; d=evil%d.test; s=s; h=from; bh=%s; b=AAAA\r\n" % (number, BODY_HASH)
+    for number in range(8)
+)
+WASTE: dict[str, tuple[Records, bytes, set[str]]] = {
+    "nothing": ({}, b"", set()),
+    "SPF that is slow": (SLOW, b"", {"a.slow.test", "b.slow.test"}),
+    "SPF that asks much": (GREEDY, b"", set()),
+    "seals whose keys are not told": (
+        {},
+        chain(30),
+        {f"z{number}._domainkey.evil.test" for number in range(31)},
+    ),
+    "seals without number": ({}, chain(50), set()),
+    "signatures whose keys are not told": (
+        {},
+        CLAIMS,
+        {f"s._domainkey.evil{number}.test" for number in range(8)},
+    ),
+}
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["at once", "when SPF has spent its time"])
+@pytest.mark.parametrize(("zone", "fields", "silent"), WASTE.values(), ids=WASTE)
+async def test_a_sender_can_not_spend_what_dmarc_and_lists_need(
+    tmp_path: Path, zone: Records, fields: bytes, silent: set[str], ahead: bool
+) -> None:
+    """Whatever his zones and fields do, a forged mail is disowned, and its link is listed."""
+    desk = await Desk(tmp_path, questions=14, seconds=0.3).open()
+    desk.dns.zones.add({**BANK, **zone})
+    desk.dns.silent |= silent
+    desk.inquirer.begin(Stage.SENDER, envelope(), desk.policy)
+    if ahead:
+        await asyncio.sleep(0.4)
+    async with asyncio.timeout(10):
+        evidence = await desk.inquirer.whole(
+            message(fields + FORGED), envelope(), desk.policy, truncated=False
+        )
+    dmarc = evidence.identity.dmarc
+    assert (dmarc.result, dmarc.disposition) == (Result.FAIL, Published.REJECT)
+    assert ("links", "link.test") in {(one.of.value, one.asked) for one in evidence.listings}
+    assert not {"dmarc", "LISTED"} & set(evidence.unanswered)
+    desk.inquirer.close()
+
+
+async def test_what_dmarc_asks_at_last_does_not_wait_for_spf(tmp_path: Path) -> None:
+    """Does the name in From exist, where the policy is another for names that do not?"""
+    desk = await Desk(tmp_path).open()
+    desk.dns.zones.add({"_dmarc.bank.test": {"TXT": "v=DMARC1; p=none; np=reject"}})
+    desk.dns.silent.add("example.org")
+    forged = FORGED.replace(b"@bank.test", b"@no.bank.test")
+    waiting = asyncio.create_task(
+        desk.inquirer.whole(message(forged), envelope(), desk.policy, truncated=False)
+    )
+    await turns(50)
+    assert ("no.bank.test", Kind.A) in desk.asked
+    assert not waiting.done()
+    waiting.cancel()
+    desk.inquirer.close()
+    await turns()
+    assert not others()
+
+
+async def test_a_signature_is_looked_for_where_many_stand_before_it(tmp_path: Path) -> None:
+    desk = await Desk(tmp_path).open()
+    here = envelope(sender="list@list.test")
+    evidence = await desk.inquirer.whole(message(CLAIMS + SIGNED), here, desk.policy, truncated=False)
+    assert evidence.identity.dmarc.result is Result.PASS
+    assert evidence.identity.dkim_more == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "result"), [(SIGNED, "permerror"), (SIGNED.replace(b"Tea", b"Pea"), "fail"), (LETTER, "fail")]
+)
+async def test_of_a_message_whose_end_is_missing_dmarc_fails_only_if_its_header_does(
+    tmp_path: Path, raw: bytes, result: str
+) -> None:
+    desk = await Desk(tmp_path).open()
+    here = envelope(sender="list@list.test")
+    evidence = await desk.inquirer.whole(message(raw), here, desk.policy, truncated=True)
+    dmarc = evidence.identity.dmarc
+    assert dmarc.result == result
+    assert (dmarc.disposition is Published.REJECT) == (result == "fail")
+    assert evidence.unanswered == (), "no server is to blame"
+
+
 async def test_what_lists_said_of_a_client_is_dropped_when_he_logs_in(tmp_path: Path) -> None:
     """People send from addresses that no mail server should have, and log in after they have connected."""
     desk = await Desk(tmp_path).open()
@@ -277,8 +395,7 @@ async def test_what_lists_said_of_a_client_is_dropped_when_he_logs_in(tmp_path: 
 
 async def test_who_gave_no_answer_is_named_once(tmp_path: Path) -> None:
     desk = await Desk(tmp_path).open()
-    failed = Answer(outcome=Outcome.TEMPERROR, why="budget")
-    desk.dns._known = dict.fromkeys([*OF_CLIENT, *OF_SENDER, *OF_MESSAGE], failed)
+    desk.dns.broken = {(name, kind.name) for name, kind in OF_CLIENT | OF_SENDER | OF_MESSAGE}
     evidence = await desk.inquirer.whole(message(), envelope(), desk.policy, truncated=False)
     assert evidence.unanswered == ("spf", "dkim", "dmarc", "iprev", "LISTED")
     assert evidence.listings == ()
@@ -344,7 +461,7 @@ async def test_a_fault_in_one_method_is_logged_and_leaves_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, what: str
 ) -> None:
     desk = await Desk(tmp_path).open()
-    desk.dns.broken.add(name)
+    desk.dns.faulty.add(name)
     evidence = await desk.inquirer.whole(message(), envelope(), desk.policy, truncated=False)
     said = {(record.name, record.getMessage()) for record in caplog.records if record.exc_info}
     assert ("oborona.inquiry", f"fault in {what}") in said
@@ -364,7 +481,7 @@ async def test_a_fault_in_one_method_is_logged_and_leaves_the_others(
 class Post:
     """A session at a desk."""
 
-    def __init__(self, desk: Desk, folder: Path, **settings: object) -> None:
+    def __init__(self, desk: Desk, folder: Path, *, content: bool = True, **settings: object) -> None:
         counts = MemoryCounters()
         self.journal: list[Entry] = []
         self.session = Session(
@@ -381,7 +498,8 @@ class Post:
                 inquire=lambda: Inquirer(desk.means),
                 own=lambda _ip, _port: False,
                 tally=Tally(),
-            )
+            ),
+            content=content,
         )
 
 
@@ -442,6 +560,36 @@ async def test_an_early_stage_that_hangs_refuses_nobody(
     post.session.close()
     await turns()
     assert not others()
+
+
+@pytest.mark.parametrize(
+    ("rule", "until"),
+    [
+        ("", ""),
+        ("client.ip == 'x'", "connect"),
+        ("sender == 'x'", "sender"),
+        ("recipient == 'x'", "recipient"),
+    ],
+)
+@pytest.mark.parametrize("content", [True, False], ids=["milter", "policy service"])
+async def test_questions_are_put_ahead_for_what_is_decided_later_and_for_nothing_else(
+    tmp_path: Path, rule: str, until: str, content: bool
+) -> None:
+    score = f'[[rule]]\nname = "DECIDES"\nwhen = "{rule}"\nscore = 300\n' if rule else ""
+    desk = await Desk(tmp_path, LIST.replace('"links"]', '"links"]\nmode = "shadow"') + score).open()
+    post = Post(desk, tmp_path, content=content)
+    asked = []
+    for step in (
+        post.session.connect(Client(ip=IP)),
+        post.session.mail("anna@example.org", ()),
+        post.session.rcpt("boris@example.net", ()),
+    ):
+        before = len(desk.dns.asked)
+        assert (await step).answer is Said.CONTINUE
+        await turns()
+        asked.append(len(desk.dns.asked) > before)
+    assert asked == [content or until != "", content or until in ("sender", "recipient"), False]
+    post.session.close()
 
 
 async def test_a_message_that_is_given_up_before_its_end_leaves_nothing_for_the_next(tmp_path: Path) -> None:

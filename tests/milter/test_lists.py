@@ -19,8 +19,8 @@ from oborona.policy.load import load_policy
 from oborona.reputation.dnslists import Asked, DnsList
 from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, LOST, SPAN_S
 from oborona.reputation.networks import NOWHERE, networks
-from tests.asking import Book, Known
-from tests.peers.dns import Fault, Zones
+from tests.asking import Table
+from tests.peers.dns import Fault, Records, Zones
 
 WALL = 1_800_000_000.0
 IP = "9.10.11.12"
@@ -29,11 +29,11 @@ FAILED = Answer(outcome=Outcome.TEMPERROR, why="timeout")
 NOBODY = Answer(outcome=Outcome.NO_NAME, ttl=60)
 
 
-def right(zone: str) -> Known:
+def right(zone: str) -> Records:
     """A list that has its test point, and our client."""
     return {
-        (f"2.0.0.127.{zone}", Kind.A): ("127.0.0.2",),
-        (f"12.11.10.9.{zone}", Kind.A): ("127.0.0.4",),
+        f"2.0.0.127.{zone}": {"A": "127.0.0.2"},
+        f"12.11.10.9.{zone}": {"A": "127.0.0.4"},
     }
 
 
@@ -44,7 +44,7 @@ class Bank:
         self.now = 1000.0
         self.folder = folder
         self.policy = self.lists_of(*zones)
-        self.dns = Book({question: said for zone in zones for question, said in right(zone).items()})
+        self.dns = Table({name: said for zone in zones for name, said in right(zone).items()})
         self.lists = Lists(self.dns, networks(own), lambda: self.now, lambda: WALL + self.now)
 
     def lists_of(self, *zones: str) -> tuple[DnsList, ...]:
@@ -52,8 +52,12 @@ class Bank:
         (self.folder / "10.toml").write_text(text)
         return load_policy(self.folder, SCHEMA).dns_lists
 
-    def say(self, name: str, said: Answer | tuple[str, ...]) -> None:
-        self.dns._known[name, Kind.A] = said
+    def say(self, name: str, code: str) -> None:
+        self.dns.broken.clear()
+        self.dns.zones.add({name: {"A": code}})
+
+    def fail(self, name: str) -> None:
+        self.dns.broken.add((name, "A"))
 
     async def probe(self) -> None:
         await self.lists.probe(self.policy)
@@ -78,7 +82,7 @@ async def test_a_list_is_asked_once_it_has_shown_that_it_is_well(tmp_path: Path)
     assert bank.lists.statuses() == {}
     assert await bank.look() == Looked()
     assert bank.dns.asked == []
-    bank.say("2.0.0.127.two.test", NOBODY)
+    bank.dns.zones.remove("2.0.0.127.two.test")
     await bank.probe()
     assert (bank.state("ONE"), bank.state("TWO")) == ("healthy", "sick")
     looked = await bank.look()
@@ -106,7 +110,7 @@ async def test_a_list_that_does_not_answer_holds_up_no_other(tmp_path: Path) -> 
 async def test_questions_and_answers_are_counted(tmp_path: Path) -> None:
     bank = Bank(tmp_path, "one.test")
     await bank.probe()
-    bank.say("14.11.10.9.one.test", FAILED)
+    bank.fail("14.11.10.9.one.test")
     for last in (12, 13, 14, 14):
         await bank.look(f"9.10.11.{last}")
     status = bank.lists.statuses()["ONE"]
@@ -134,7 +138,7 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
     assert lines(caplog) == [("INFO", "DNS list is well", {"list": "ONE"})]
     caplog.clear()
     bank.now += HEALTHY_S
-    bank.say("12.11.10.9.one.test", FAILED)
+    bank.fail("12.11.10.9.one.test")
     for _ in range(LOST - 1):
         await bank.look()
     bank.now += SPAN_S
@@ -157,20 +161,20 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
     assert [text for _, text, _ in lines(caplog)] == ["DNS list is well"]
 
 
-BAD: dict[str, tuple[str, tuple[str, ...]]] = {
-    "refuses us": ("12.11.10.9.one.test", ("127.255.255.254",)),
-    "is made up on the way": ("12.11.10.9.one.test", ("203.0.113.80",)),
-    "lists the world": ("1.0.0.127.one.test", ("127.0.0.2",)),
+BAD: dict[str, tuple[str, str]] = {
+    "refuses us": ("12.11.10.9.one.test", "127.255.255.254"),
+    "is made up on the way": ("12.11.10.9.one.test", "203.0.113.80"),
+    "lists the world": ("1.0.0.127.one.test", "127.0.0.2"),
 }
 
 
-@pytest.mark.parametrize(("name", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("name", "code"), BAD.values(), ids=BAD)
 async def test_a_list_that_can_not_be_believed_counts_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, said: tuple[str, ...]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, code: str
 ) -> None:
     bank = Bank(tmp_path, "one.test")
     await bank.probe()
-    bank.say(name, said)
+    bank.say(name, code)
     bank.now += HEALTHY_S
     await bank.probe()
     looked = await bank.look()
@@ -194,17 +198,14 @@ async def test_a_moment_without_the_resolver_makes_no_list_sick(tmp_path: Path) 
     links = TABLE.replace("client", "links").format(name="ONE", zone="one.test")
     (tmp_path / "10.toml").write_text(links + 'probe = ""\n')
     policy = load_policy(tmp_path, SCHEMA).dns_lists
-    zones = Zones({})
-    with DnsServer(zones) as server:
-        async with Resolver(parse_servers(server.setting), timeout_s=0.3) as resolver:
+    asked = Asked(links=tuple(f"l{number}.test" for number in range(6)))
+    with Zones({}) as zones:
+        async with Resolver(parse_servers(zones.setting), timeout_s=0.3) as resolver:
             lists = Lists(resolver, NOWHERE, time.monotonic, time.time)
             await lists.probe(policy)
             zones.fault("*", Fault.HANG)
             for _ in range(3):  # a burst, and what the resolver remembers of it
-                looked = await lists.look(
-                    Asked(links=tuple(f"l{n}.test" for n in range(6))), policy, resolver
-                )
-                assert looked.unanswered == ("ONE",)
+                assert (await lists.look(asked, policy, resolver)).unanswered == ("ONE",)
             status = lists.statuses()["ONE"]
     assert (status.state, status.unanswered) == ("healthy", 18)
 
@@ -215,7 +216,7 @@ async def test_the_zone_with_its_key_is_in_no_word_of_ours(
     caplog.set_level(logging.DEBUG)
     bank = Bank(tmp_path, "one.k3y.test")
     await bank.probe()
-    bank.say("12.11.10.9.one.k3y.test", ("127.255.255.254",))
+    bank.say("12.11.10.9.one.k3y.test", "127.255.255.254")
     await bank.look()
     told = f"{bank.lists.statuses()} {[record.__dict__ for record in caplog.records]}"
     assert "ONE" in told
@@ -241,12 +242,12 @@ async def test_they_are_probed_by_the_clock_until_the_worker_stops(
 ) -> None:
     monkeypatch.setattr(lists_module, "PROBE_S", 0.01)
     bank = Bank(tmp_path, "one.test")
-    bank.say("2.0.0.127.one.test", FAILED)
+    bank.fail("2.0.0.127.one.test")
     watch = asyncio.create_task(bank.lists.watch(lambda: bank.policy))
     async with asyncio.timeout(30):
         while not bank.lists.statuses() or bank.state("ONE") != "sick":  # noqa: ASYNC110 - has no event
             await asyncio.sleep(0.01)
-        bank.say("2.0.0.127.one.test", ("127.0.0.2",))
+        bank.say("2.0.0.127.one.test", "127.0.0.2")
         bank.now += FIRST_S
         while bank.state("ONE") != "healthy":  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -24,7 +24,8 @@ from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, verify
 from oborona.types import Action, Client, Metric, Prefix, Shingle, Stage, Window
-from tests.asking import Book, Known, inquirer
+from tests.asking import Table as Answers
+from tests.asking import inquirer
 
 NOW = 1_795_170_000.0
 KEY = b"k" * 32
@@ -41,7 +42,6 @@ class Table:
         *,
         counters: CounterReader | None = None,
         journal: Callable[[Entry], None] | None = None,
-        dns: Known | None = None,
         **settings: object,
     ) -> None:
         folder.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ class Table:
         )
         self.now = NOW
         self.counts = MemoryCounters()
-        self.dns = Book(dns)
+        self.dns = Answers()
         self.tally = Tally()
         self.journal: list[Entry] = []
         self.session = Session(

@@ -1,4 +1,4 @@
-"""What a worker says of counters that cannot be written: when it begins, when memory is full, and when it is over."""
+"""What a worker says of counters that cannot be written: when it begins, when memory is full, and when it is over; and the last of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.door import DoorFactory
+from oborona.milter.service import prepare_state
+from oborona.milter.status import STATUS
 from oborona.milter.worker import Entrance, Server, Worker
 from oborona.types import Amounts, Pieces, Shingle
 
@@ -87,3 +89,55 @@ def test_trouble_is_not_over_while_nothing_is_tried(
             worker._flush_once(counters)
     assert [record.getMessage() for record in caplog.records] == ["counters wait in memory"]
     counters.close()
+
+
+class Kept:
+    """Counters that tell what was done with them."""
+
+    dropped, stuck = 0, False
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def flush(self, now: float) -> int:
+        self.done.append("flush")
+        return 0
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+class Drained:
+    """A server that nobody has come to."""
+
+    async def drain(self, grace_s: float) -> None:
+        return None
+
+
+async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def enter(_: DoorFactory, __: socket.socket) -> Server:
+        return Drained()
+
+    counters = Kept()
+    monkeypatch.setattr("oborona.milter.worker.open_counters", lambda *_: counters)
+    prepare_state(tmp_path)
+    (tmp_path / STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
+    with socket.socket() as listener:
+        worker = Worker(
+            number=0,
+            settings=Settings(),
+            name="mx.example",
+            state=tmp_path,
+            policy=POLICY,
+            entrances=[Entrance(listener, enter)],
+        )
+        await worker._serve(worker._stop.set)
+    assert counters.done[-2:] == ["flush", "close"]
+    ((level, text),) = [
+        (record.levelname, record.getMessage())
+        for record in caplog.records
+        if "behind" in record.getMessage()
+    ]
+    assert (level, text) == ("WARNING", "status stays behind")

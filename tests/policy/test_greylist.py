@@ -7,10 +7,10 @@ import pytest
 from oborona.authentication.model import Identity, Result, Signature, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
-from oborona.message.shingles import Hasher, Type
+from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.policy.evidence import Evidence
 from oborona.policy.greylist import GREYLISTED, PutOff, greylisted
-from oborona.policy.known import Known
+from oborona.policy.known import Known, asked
 from oborona.policy.scan import read_known, settle_put_off
 from oborona.policy.tables import GreylistTable
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Verdict
@@ -114,6 +114,27 @@ async def test_an_identity_with_good_mail_is_known_and_a_login_code_comes_throug
     )
     counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), NOW)
     assert await ask(counters, identity=identity, known=await known()) is None
+
+
+async def test_a_mail_server_whose_bounces_were_good_is_known_by_its_name() -> None:
+    bounce = Envelope(client=Client(ip="192.0.2.7"), helo="MX.a.example.", recipients=("bob@b.example",))
+    passed = Identity(spf=Spf(result=Result.PASS, domain="mx.a.example"))
+    counters = MemoryCounters()
+    pieces = envelope_shingles(bounce, HASHER)
+
+    async def put_off(now: float) -> PutOff | None:
+        known, _ = await read_known(counters, asked(pieces), now)
+        return await ask(counters, now=now, envelope=bounce, identity=passed, known=known)
+
+    first = await put_off(NOW)
+    assert first is not None
+    for number in range(ON.known_after):
+        assert await put_off(NOW) is not None, f"{number} good ones are no history"
+        counters.add(pieces, Amounts(seen=1), NOW)
+    assert await put_off(NOW) is None
+    assert await put_off(NOW + 15 * 86_400) is not None
+    settle_put_off(first.shingle, counters, now=NOW)
+    assert await ask(counters, now=NOW + 700, envelope=bounce, identity=passed) is None
 
 
 async def test_if_the_counters_are_away_nothing_is_put_off() -> None:

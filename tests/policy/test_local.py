@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oborona.authentication.model import Dmarc, Identity, Result, Spf
+import pytest
+
+from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
 from oborona.policy.local import match, shadowed
 from oborona.reputation.locallists import ListAction, LocalList, LocalLists, entries
 from oborona.reputation.subject import Subject
@@ -53,9 +55,42 @@ def test_a_sender_is_let_in_only_when_it_was_proved_and_kept_out_by_any_word() -
     assert match(helo, WHO, Stage.SENDER, Identity(spf_helo=Spf(result=Result.PASS))) is not None
     author = lists(("A", ALLOW, Subject.FROM, "ann@a.example"))
     assert match(author, WHO, Stage.CONTENT, author="ann@a.example") is None
-    aligned = Identity(dmarc=Dmarc(dkim_aligned=True))
+    aligned = Identity(dmarc=Dmarc(domain="a.example", dkim_aligned=True))
     assert match(author, WHO, Stage.CONTENT, aligned, "ann@a.example") is not None
     assert match(lists(("A", ALLOW, Subject.RDNS, ".a.example")), WHO, Stage.CONNECT) is not None
+
+
+@pytest.mark.parametrize(
+    ("dmarc", "unsigned", "believed"),
+    [
+        (Dmarc(domain="xn--e1afmkfd.example", dkim_aligned=True), 0, True),
+        (Dmarc(domain="xn--e1afmkfd.example", spf_aligned=True), 9, True),
+        (Dmarc(domain="xn--e1afmkfd.example", dkim_aligned=True), 9, False),
+        (Dmarc(domain="evil.example", spf_aligned=True), 0, False),
+        (Dmarc(domain="evil.example", dkim_aligned=True), 0, False),
+        (Dmarc(domain="xn--e1afmkfd.example"), 0, False),
+        (Dmarc(), 0, False),
+    ],
+    ids=["signed", "sent", "signed in part", "another's, sent", "another's, signed", "not", "nothing"],
+)
+def test_an_author_is_believed_only_for_his_own_domain_and_all_of_his_text(
+    dmarc: Dmarc, unsigned: int, believed: bool
+) -> None:
+    author = "ann@пример.example"
+    allow = lists(("A", ALLOW, Subject.FROM, author))
+    shadow = lists(("A", ALLOW, Subject.FROM, author), mode=Mode.SHADOW)
+    signature = Signature(result=Result.PASS, domain="xn--e1afmkfd.example", unsigned=unsigned)
+    identity = Identity(dmarc=dmarc, dkim=(signature,))
+    assert (match(allow, WHO, Stage.CONTENT, identity, author) is not None) is believed
+    assert bool(shadowed(shadow, WHO, Stage.CONTENT, identity, author)) is believed
+    deny = lists(("D", DENY, Subject.FROM, author))
+    assert match(deny, WHO, Stage.CONTENT, identity, author) is not None
+
+
+def test_who_has_no_domain_of_the_dns_is_not_believed() -> None:
+    allow = lists(("A", ALLOW, Subject.FROM, "ann@office"))
+    for dmarc in (Dmarc(spf_aligned=True), Dmarc(domain="evil.example", spf_aligned=True)):
+        assert match(allow, WHO, Stage.CONTENT, Identity(dmarc=dmarc), "ann@office") is None
 
 
 def test_a_recipient_is_the_one_asked_about_and_a_message_needs_all_of_them() -> None:

@@ -175,7 +175,14 @@ AUTHOR = '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nent
 SPAMMY = '[[rule]]\nname = "SPAMMY"\nwhen = "subject == \'lunch\'"\nscore = 300\n'
 
 
-@pytest.mark.parametrize(("identity", "action"), [(PASSED, Action.ACCEPT), (Identity(), Action.REJECT)])
+CLEAN = msgspec.structs.replace(PASSED, dkim=(Signature(result=Result.PASS, domain="a.example"),))
+
+
+@pytest.mark.parametrize(
+    ("identity", "action"),
+    [(CLEAN, Action.ACCEPT), (PASSED, Action.REJECT), (Identity(), Action.REJECT)],
+    ids=["signed", "signed in part", "not signed"],
+)
 async def test_an_author_is_let_in_once_it_is_proved_that_it_is_his(
     tmp_path: Path, identity: Identity, action: Action
 ) -> None:

@@ -82,10 +82,10 @@ async def test_who_runs_out_of_time_leaves_the_others_their_answer(make: Make, z
 async def test_time_passes_only_while_something_is_asked() -> None:
     known = Known()
     asker = Budgeted(known, questions=99, seconds=10, clock=known.clock)
-    for _ in range(3):
-        assert await asker.ask("3", Kind.A) != SPENT
+    for name in ("3", "3.0", "3.00"):
+        assert await asker.ask(name, Kind.A) != SPENT
         known.now += 1000
-    assert await asker.ask("3", Kind.A) != SPENT  # one second was left
+    assert await asker.ask("3.000", Kind.A) != SPENT  # one second was left
     assert await asker.ask("0", Kind.A) == SPENT
     assert known.asked == 4
 
@@ -95,6 +95,20 @@ async def test_questions_at_a_time_wait_together() -> None:
     asker = Budgeted(known, questions=99, seconds=10, clock=known.clock)
     await asyncio.gather(*(asker.ask("1", Kind.A) for _ in range(8)))  # eight seconds, not 1 + 2 + ... + 8
     assert await asker.ask("0", Kind.A) != SPENT
+
+
+async def test_nothing_is_asked_twice() -> None:
+    known = Known()
+    asker = Budgeted(known, questions=2, seconds=60, clock=known.clock)
+    for _ in range(5):
+        assert (await asker.ask("1", Kind.A)).outcome is Outcome.NO_NAME
+    assert (await asker.ask("1", Kind.TXT)).outcome is Outcome.NO_NAME
+    assert known.asked == 2
+    assert await asker.ask("2", Kind.A) == SPENT
+    assert (await asker.ask("1", Kind.A)).outcome is Outcome.NO_NAME, "it is still known"
+    other = Budgeted(known, questions=2, seconds=60, clock=known.clock)
+    await other.ask("1", Kind.A)
+    assert known.asked == 3, "of one message, not of all"
 
 
 async def test_cancellation_passes_and_counts(make: Make, zones: Zones) -> None:

@@ -156,7 +156,9 @@ async def test_answers_are_kept(make: Make, zones: Zones) -> None:
         again = await resolver.ask("EXAMPLE.TEST.", Kind.A)
         assert (again.records, again.ttl) == (first.records, 200)
         assert resolver.known("example.test", Kind.A) == again
-        assert await resolver.ask("nobody.test", Kind.A) == Answer(outcome=denied.outcome, ttl=200)
+        assert await resolver.ask("nobody.test", Kind.A) == Answer(
+            outcome=denied.outcome, ttl=200, again=True
+        )
         assert (await resolver.ask("example.test", Kind.AAAA)).names == ("2001:db8::1",)  # another question
         now += 200
         assert await resolver.ask("example.test", Kind.A) == first

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from oborona.config.address import parse_address
+from tests.peers.dns import Zones
 from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona
 from tests.peers.policy_client import PolicyClient
 from tests.peers.postfix import Postfix, available
+from tests.whole.gate import eventually
 
 GOLDEN = tomllib.loads((Path(__file__).parents[1] / "golden" / "envelopes.toml").read_text())
 COMMON = {
@@ -119,6 +121,27 @@ def test_both_doors_say_the_same(envelope: dict[str, Any], doors: Doors) -> None
     milter = without_reference(by_milter(doors.oborona.milter, envelope))
     assert milter == envelope["want"]
     assert without_reference(by_policy_service(doors.policy_service, envelope)) == milter
+
+
+def test_the_policy_service_asks_nothing_for_a_message_that_it_will_not_see(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.d"
+    policy.mkdir()
+    (policy / "10.toml").write_text('[repip]\nbad = "none"\n')  # no stage decides anything
+    address = f"unix:{tmp_path}/policy.sock"
+    client = COMMON | {"ip": "9.2.0.7", "name": ""}
+    with Zones() as zones:
+        settings = {
+            "paths.policy": policy,
+            "policy_service.listen": address,
+            "milter.workers": 1,
+            "dns.servers": zones.setting,
+        }
+        with Oborona(settings) as oborona:
+            assert by_policy_service(address, client) == [""]
+            assert by_policy_service(address, client) == [""]  # what the first one began would be seen by now
+            assert zones.asked == []
+            assert by_milter(oborona.milter, client) == [""]
+            eventually(lambda: zones.count("7.0.2.9.in-addr.arpa") > 0)
 
 
 @pytest.fixture(scope="module", params=["milter", "policy service", "policy service, at once"])

@@ -87,6 +87,7 @@ async def _steps(
     witness: _Witness, raw: bytes, envelope: Envelope, policy: Policy, name: str, console: Terminal
 ) -> Identity:
     table, message, letter = policy.authentication, parse(raw), read_letter(raw)
+    domains = message.from_domains
     ip, helo = envelope.client.ip, envelope.helo
     reverse, spf, spf_helo = IpRev(), Spf(), Spf(scope="helo")
     if ip:
@@ -105,7 +106,9 @@ async def _steps(
         _line(console, "SPF, iprev: not asked, for the client's address is not known (--ip)")
     now = time.time()
     with _told(console, "DKIM", "which signatures hold?", witness):
-        dkim, more = await verify_dkim(letter, witness, now=now, limit=table.max_signatures)
+        dkim, more = await verify_dkim(
+            letter, witness, now=now, limit=table.max_signatures, from_domains=domains
+        )
     for one in dkim:
         _result(console, one.result, _signature(one))
     if not dkim:
@@ -117,7 +120,6 @@ async def _steps(
     with _told(console, "ARC", "who says that he handled it?", witness):
         chain = await verify_arc(letter, witness, now=now, trusted=table.trusted)
     _result(console, chain.result, _chain(chain))
-    domains = message.from_domains
     with _told(
         console, "DMARC", f"is From's domain ({' '.join(domains) or 'none'}) what was proved?", witness
     ):

@@ -104,7 +104,12 @@ class Milter(Listening, frozen=True, kw_only=True):
     ] = 10.0
     command_deadline_s: Annotated[
         float,
-        Meta(ge=0.1, le=29, description="The same for any earlier command; Postfix itself waits 30 s."),
+        Meta(
+            ge=0.1,
+            le=20,
+            description="The same for any earlier command; what `slow_s` of the policy adds comes on top, and Postfix itself"
+            " waits 30 s.",
+        ),
     ] = 5.0
     on_failure: Annotated[
         Literal["accept", "tempfail"],

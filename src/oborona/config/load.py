@@ -7,6 +7,7 @@ includes. Whatever is not exactly right refuses the start, with the file, line a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,10 +17,12 @@ import msgspec
 from oborona.config.doors import Milter, PolicyService
 from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 from oborona.errors import ConfigError
-from oborona.toml import Document, convert, did_you_mean, hints, read, show, table
+from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
 
 DEFAULT: Final = "default"
 COMMAND_LINE: Final = "command line"
+WAITS: Final = (("dns.message_s", "milter.command_deadline_s"), ("dns.message_s", "milter.deadline_s"))
+"""Pairs of settings of which the first must be less than the second."""
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +48,11 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
     """
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     origins = {f"{section}.{key}": DEFAULT for section, schema in SECTIONS.items() for key in hints(schema)}
+    places: dict[str, Place] = {}
     if path is not None:
         document, _ = read(path)
-        _from_file(document, values, origins)
+        places = _from_file(document, values)
+        origins |= {name: str(place) for name, place in places.items()}
     folder = Path.cwd() if path is None else path.absolute().parent
     _from_command_line(overrides, values, origins)
     for key in hints(Paths):
@@ -65,10 +70,37 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         journal=Journal(**values["journal"]),
         log=Log(**values["log"]),
     )
+    _check_waits(settings, origins, places)
     return Loaded(settings=settings, origins=origins, file=path)
 
 
-def _from_file(document: Document, values: dict[str, dict[str, Any]], origins: dict[str, str]) -> None:
+def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+    """Refuse a wait that outlasts what waits for it.
+
+    Args:
+        settings: all of them.
+        origins: of every setting.
+        places: of those that the file gives.
+    """
+    for pair in WAITS:
+        less, more = (attrgetter(name)(settings) for name in pair)
+        if less < more:
+            continue
+        left, right = (
+            f"{name} = {value:g} ({origins[name]})" for name, value in zip(pair, (less, more), strict=True)
+        )
+        place = next((places[name] for name in pair if name in places), Place())  # a default stands nowhere
+        raise ConfigError(
+            f"{left} must be less than {right}: else a DNS that does not answer leaves no time for a verdict",
+            file=place.file,
+            line=place.line,
+            column=place.column,
+        )
+
+
+def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[str, Place]:
+    """Take a file's values; return where each stands."""
+    places: dict[str, Place] = {}
     for section in document.data:
         schema = SECTIONS.get(section)
         if schema is None:
@@ -78,7 +110,8 @@ def _from_file(document: Document, values: dict[str, dict[str, Any]], origins: d
             raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
         for key, given in table(document, (section,), schema, name=f"[{section}]").items():
             values[section][key] = given.value
-            origins[f"{section}.{key}"] = str(given.place)
+            places[f"{section}.{key}"] = given.place
+    return places
 
 
 def _from_command_line(

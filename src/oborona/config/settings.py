@@ -79,7 +79,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[0-9 ]*\Z",
             max_length=200,
-            description="Ports where our own people hand in mail, with spaces between; their clients are judged as our own.",
+            description="Ports where our own people hand in mail, with spaces between. Whoever comes there is judged as our own, login"
+            " or not: only ports where the mail server lets nobody in without a login.",
             extra={"allowed": 'port numbers with spaces between, or ""'},
         ),
     ] = "465 587"
@@ -133,11 +134,18 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10_000,
-            description="Questions that one message may cost; those whose answer is at hand are free.",
+            description="Questions that one message may cost for SPF, as many for DNS lists, for keys and policies, and for ARC"
+            " seals; those whose answer is at hand are free.",
         ),
     ] = 200
     message_s: Annotated[
-        float, Meta(ge=0, le=60, description="Time that one message may wait for the DNS altogether.")
+        float,
+        Meta(
+            ge=0,
+            le=19,
+            description="Time that each of these may wait for the DNS altogether, all of them at once; less than"
+            " `command_deadline_s` and `deadline_s` of [milter].",
+        ),
     ] = 4.0
     cache_entries: Annotated[
         int,

@@ -106,11 +106,6 @@ def test_nothing_is_asked_about_addresses_of_nobody_and_of_our_own(client: str) 
     assert names(one, asked, "9.8.7.0/24 2a00::/16") == ["example.org.list.test"]
 
 
-def test_nothing_is_asked_about_who_logged_in() -> None:
-    one = a_list(*ASKABLE, ips=True)
-    assert names(one, Asked(client="9.10.11.12", links=("www.example.com",), login="ann")) == []
-
-
 def test_links_to_our_own_or_to_nobody_are_not_asked_about() -> None:
     links = ("9.8.7.6", "192.168.0.1", "[2001:db8::1]", "localhost", "9.8.8.8")
     assert names(a_list(Subject.LINKS, ips=True, ipv6=True), Asked(links=links), "9.8.7.0/24") == [
