@@ -20,7 +20,7 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -40,10 +40,8 @@ from oborona.message.shingles import Hasher, envelope_shingles  # noqa: E402
 from oborona.milter.asking import Asking  # noqa: E402
 from oborona.milter.connection import Connection  # noqa: E402
 from oborona.milter.door import Door  # noqa: E402
-from oborona.milter.gather import Gathered  # noqa: E402
 from oborona.milter.guard import Guard  # noqa: E402
 from oborona.milter.log import set_up  # noqa: E402
-from oborona.milter.reply import CONTINUE, Reply  # noqa: E402
 from oborona.milter.reply import Answer as Said  # noqa: E402
 from oborona.milter.resolver import names, wire  # noqa: E402
 from oborona.milter.session import Bench, Session  # noqa: E402
@@ -57,6 +55,7 @@ from oborona.policy.watch import LivePolicy  # noqa: E402
 from oborona.recheck.entry import Entry  # noqa: E402
 from oborona.recheck.ident import Numbers  # noqa: E402
 from oborona.types import Amounts, Client, Envelope, Stage  # noqa: E402
+from tests.doors import Nod  # noqa: E402
 
 FIRST: Final = int(IPv4Address("9.0.0.1"))
 HASHER: Final = Hasher(b"k" * 32)
@@ -98,34 +97,10 @@ CASES: Final = (
 )
 
 
-class Nod:
-    """A door that has nothing against anybody."""
+class AtConnect(Nod):
+    """As the shipped policy does, makes the mail server wait for an answer at connect alone."""
 
     waits = frozenset({Stage.CONNECT})
-
-    def learn(self, macros: Mapping[str, str]) -> None:
-        pass
-
-    async def connect(self, client: Client) -> Reply:
-        return CONTINUE
-
-    async def helo(self, name: str) -> Reply:
-        return CONTINUE
-
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
-        return CONTINUE
-
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
-        return CONTINUE
-
-    async def end_of_message(self, message: Gathered) -> Reply:
-        raise AssertionError("no content is sent")
-
-    def abort(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 class Host:
@@ -287,7 +262,7 @@ async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile |
             )
             first = asked(envelope_shingles(Envelope(client=clients[0]), HASHER))
             assert not (await read_known(reader, first, now))[1], "the counters do not answer"
-            host = Host(Nod if case.store == "none" else lambda: Session(bench))
+            host = Host(AtConnect if case.store == "none" else lambda: Session(bench))
             await drive(host, words[:200])  # warm
             for _ in range(runs):
                 if profile is not None:

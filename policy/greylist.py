@@ -90,7 +90,9 @@ def _identity(envelope: Envelope, evidence: Evidence) -> _Identity | None:
     if proved.dkim_domains:
         return _Identity(proved.dkim_domains[0], Type.DKIM_DOMAIN, Type.DKIM_DOMAIN)
     if proved.spf.result is Result.PASS:
-        kind = Type.MAIL_FROM_DOMAIN if envelope.sender else Type.HELO  # a bounce has no sender: SPF is HELO's
+        kind = (
+            Type.MAIL_FROM_DOMAIN if envelope.sender else Type.HELO
+        )  # a bounce has no sender: SPF is HELO's
         return _Identity(proved.spf.domain, kind, kind)
     network = client_network(envelope.client.ip)
     return _Identity(network, Type.CLIENT_NETWORK, Type.CLIENT_IP) if network else None

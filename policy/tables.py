@@ -63,7 +63,7 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Meta(
             ge=1,
             le=50,
-            description="DKIM signatures of one message that are checked; the others are counted.",
+            description="DKIM signatures of one message that are checked, those of From's domain before others; the rest are counted.",
         ),
     ] = 8
 

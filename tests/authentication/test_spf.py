@@ -223,21 +223,18 @@ async def test_broken_records(record: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sender", "helo"), [("a\\.b@example.test", "h.test"), ("u@example.test", "a\\046b.test")]
+    ("sender", "helo"),
+    [("a\\.b@example.test", "h.test"), ("u@example.test", "a\\046b.test"), ("u@example.test", "h.test")],
 )
 async def test_a_backslash_in_a_macro_matches_nothing(sender: str, helo: str) -> None:
-    """In a name of the DNS it would hide a dot, or write any octet: `a\\.b` is one label."""
-    zone: Records = {
-        "example.test": {"TXT": "v=spf1 exists:%{l}.x.test exists:%{h}.x.test -all"},
-        "*.x.test": {"A": "127.0.0.2"},
-    }
-    table = Table(zone)
+    """In a name of the DNS it would hide a dot, or write any octet: `a\\.b` is one label. Nothing is asked, so it is no void answer."""
+    table = Table(
+        {"example.test": {"TXT": "v=spf1 exists:%{l}.%{h}.x.test -all"}, "*.x.test": {"A": "127.0.0.2"}}
+    )
     found = await check({}, sender=sender, helo=helo, table=table)
-    assert [name for name, _ in table.asked if "\\" in name] == []
-    assert found.result is Result.PASS, "the other of the two is there"
-    assert (
-        await check({"example.test": {"TXT": "v=spf1 exists:%{s}.x.test -all"}}, sender="a\\b@example.test")
-    ).result is Result.FAIL
+    plain = "\\" not in sender + helo
+    assert found.result is (Result.PASS if plain else Result.FAIL)
+    assert len(table.asked) == 1 + plain
 
 
 @given(

@@ -13,7 +13,7 @@ from oborona.config import parse_servers
 from oborona.dns import Answer, Kind, Outcome
 from oborona.milter import lists as lists_module
 from oborona.milter.lists import Lists, Looked
-from oborona.milter.resolver import Resolver
+from oborona.milter.resolver import Budgeted, Resolver
 from oborona.policy.facts import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.reputation.dnslists import Asked, DnsList
@@ -25,7 +25,6 @@ from tests.peers.dns import Fault, Records, Zones
 WALL = 1_800_000_000.0
 IP = "9.10.11.12"
 TABLE = '[[dns_list]]\nname = "{name}"\nzone = "{zone}"\nof = ["client"]\nscore = 60\n'
-FAILED = Answer(outcome=Outcome.TEMPERROR, why="timeout")
 NOBODY = Answer(outcome=Outcome.NO_NAME, ttl=60)
 
 
@@ -53,7 +52,7 @@ class Bank:
         return load_policy(self.folder, SCHEMA).dns_lists
 
     def say(self, name: str, code: str) -> None:
-        self.dns.broken.clear()
+        self.dns.broken.discard((name, "A"))
         self.dns.zones.add({name: {"A": code}})
 
     def fail(self, name: str) -> None:
@@ -67,6 +66,13 @@ class Bank:
 
     def state(self, name: str) -> str:
         return self.lists.statuses()[name].state
+
+
+class Unknowing(Table):
+    """Has no answer at hand."""
+
+    def known(self, name: str, kind: Kind) -> Answer | None:
+        return None
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, dict[str, object]]]:
@@ -187,10 +193,10 @@ async def test_a_list_that_can_not_be_believed_counts_nothing(
 async def test_used_up_budgets_are_no_fault_of_a_list(tmp_path: Path) -> None:
     bank = Bank(tmp_path, "one.test")
     await bank.probe()
-    bank.say("12.11.10.9.one.test", Answer(outcome=Outcome.TEMPERROR, why="budget"))
     for _ in range(3 * LOST):
         bank.now += 1
-        assert (await bank.look()).unanswered == ("ONE",)
+        spent = Budgeted(Unknowing(), questions=0, seconds=1)
+        assert (await bank.lists.look(Asked(client=IP), bank.policy, spent)).unanswered == ("ONE",)
     assert bank.state("ONE") == "healthy"
 
 

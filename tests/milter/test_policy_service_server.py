@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,10 +13,10 @@ import pytest
 
 from oborona.config.address import UnixAddress
 from oborona.milter import sockets
-from oborona.milter.gather import Gathered
 from oborona.milter.policy_service.server import PolicyServer
 from oborona.milter.reply import CONTINUE, Reply, refuse
-from oborona.types import Client, Stage
+from oborona.types import Client
+from tests.doors import Nod
 from tests.peers.policy_client import PolicyClient, request
 
 NAP_S = 0.3
@@ -25,17 +25,12 @@ PROMPT_S = 8.0  # against hangs alone
 T = TypeVar("T")
 
 
-class Moody:
+class Moody(Nod):
     """Does at connect what the client's name asks for."""
-
-    waits = frozenset(Stage)
 
     def __init__(self, closed: list[str]) -> None:
         self._closed = closed
         self._name = ""
-
-    def learn(self, macros: Mapping[str, str]) -> None:
-        pass
 
     async def connect(self, client: Client) -> Reply:
         self._name = client.name
@@ -49,21 +44,6 @@ class Moody:
             case "nap":
                 await asyncio.sleep(NAP_S)
         return CONTINUE
-
-    async def helo(self, name: str) -> Reply:
-        return CONTINUE
-
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
-        return CONTINUE
-
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
-        return CONTINUE
-
-    async def end_of_message(self, message: Gathered) -> Reply:
-        raise AssertionError("there is no content here")
-
-    def abort(self) -> None:
-        pass
 
     def close(self) -> None:
         self._closed.append(self._name)

@@ -177,6 +177,8 @@ async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[s
     envelope = Envelope(client=CLIENT.client, **said_of_it)  # type: ignore[arg-type]
     rules = RULE.format(name="FLAG", when="repip.flag != 'unknown'", score=300)
     assert said(await Gate(tmp_path, rules, history=BAD).look(envelope)) == (Action.ACCEPT, "below-line", 0.0)
+    slow = Gate(tmp_path, '[repip]\nbad = "none"\npoor = "slow"\n', history=BAD)
+    assert (await slow.look(envelope)).wait_s == 0.0
 
 
 async def test_lists_and_rules_add_up(tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ def test_a_dns_list_is_what_its_fields_say(tmp_path: Path) -> None:
     assert one.terms == "https://list.example/terms"
 
 
+@pytest.mark.parametrize("of", ['"client"', '"rdns"', '"client", "rdns"'])
+def test_only_what_is_proved_of_the_client_can_speak_for_a_message(tmp_path: Path, of: str) -> None:
+    good = DNS.replace('"client"', of).replace("100", "-100")
+    (one,) = policy(tmp_path, a=good).dns_lists
+    assert min(one.codes.scores) == -100
+    with pytest.raises(
+        PolicyError, match=r'anybody may write into it, as helo, from; .* "client" or "rdns" alone'
+    ):
+        policy(tmp_path, b='[[dns_list]]\nname = "ZEN"\nof = ["client", "helo", "from"]\n')
+
+
 def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     local = (
         '[[dns_list]]\nname = "ZEN"\nenabled = true\nmode = "shadow"\nscore = 5\nzone = "key.list.example"\n'
