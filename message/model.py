@@ -83,7 +83,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     from_: Mailbox | None = None  # first mailbox in From
     from_count: int = 0  # From fields; RFC 5322 wants exactly one
-    from_domains: tuple[str, ...] = ()  # distinct ones of the mailboxes in From; the first of each field come first
+    from_domains: tuple[str, ...] = ()  # distinct ones in From; of each field's first mailbox before others
     reply_to: tuple[Mailbox, ...] = ()
     recipients: tuple[Mailbox, ...] = ()  # of To and Cc
     message_id: str = ""  # without <>

@@ -4,7 +4,7 @@
     MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in; whoever needs an answer waits for it
     end of message    keys, DMARC, ARC, DNS lists of links      ─┘
 
-Each message has a budget for SPF, one for the lists, and those of `proving`: a sender whose SPF asks much, or whose name servers are slow, spends
+Each message has a budget for SPF, one for the lists, and those of `authentication.verify`: a sender whose SPF asks much, or whose name servers are slow, spends
 his own alone.
 
 Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
@@ -26,10 +26,10 @@ import msgspec
 from oborona.authentication.iprev import check_iprev
 from oborona.authentication.letter import read_letter
 from oborona.authentication.model import Identity, IpRev, Result, Spf
+from oborona.authentication.verify import verify
 from oborona.dns import Asker
 from oborona.message.model import Message
 from oborona.milter.lists import Lists, Looked
-from oborona.milter.proving import prove
 from oborona.milter.spf_checks import SpfChecks
 from oborona.policy.evidence import Evidence
 from oborona.policy.facts import is_own
@@ -203,13 +203,14 @@ class Inquirer:
     async def _proved(
         self, message: Message, envelope: Envelope, policy: Policy, truncated: bool
     ) -> Identity:
-        return await prove(
+        return await verify(
             read_letter(message.raw, truncated=truncated),
             () if is_own(envelope) else message.from_domains,
             self._of_envelope(),
             asker=self._means.asker,
-            table=policy.authentication,
             now=self._means.clock(),
+            limit=policy.authentication.max_signatures,
+            trusted=policy.authentication.trusted,
             sample=self._means.sample(),
         )
 
@@ -224,8 +225,12 @@ def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
 
 def _written(message: Message) -> Asked:
     """What the message itself names that lists can be asked about."""
+    first, own = (message.from_.address, message.from_.domain) if message.from_ else ("", "")
     return Asked(
-        from_=(message.from_.address,) if message.from_ else (),
+        # of further authors the domain is enough: lists of whole addresses know nobody by it
+        from_=tuple(
+            dict.fromkeys((first, *(f"@{domain}" for domain in message.from_domains if domain != own)))
+        ),
         reply_to=tuple(box.address for box in message.reply_to),
         links=tuple(dict.fromkeys(link.host for link in message.links)),
         addresses=message.addresses,

@@ -101,6 +101,8 @@ class Session:
         )  # comes before the connection; no other macro may outlive the last one
         self.close()
         self._client = client
+        if client.login:
+            self._macros["auth_authen"] = client.login
         self._own = self._bench.own(client.ip, port)
         self._inquirer = self._bench.inquire()
         return await self._stage(Stage.CONNECT)

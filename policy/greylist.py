@@ -70,7 +70,7 @@ async def greylisted(
     if not grey or is_own(envelope):
         return None
     identity = _identity(envelope, evidence)
-    if identity is None or known.ham(identity.known_by, Window.FORTNIGHT) >= table.known_after:
+    if identity is None or known.most_ham(identity.known_by, Window.FORTNIGHT) >= table.known_after:
         return None
     shingle = hasher.shingle(identity.kind, f"{identity.name}\0{envelope.sender.lower()}")
     try:

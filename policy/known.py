@@ -96,6 +96,11 @@ class Known:
         """Return how many were seen and were not spam."""
         return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
 
+    def most_ham(self, kind: int, window: int) -> int:
+        """Return how many were seen and were not spam, of the piece with the most of them."""
+        rows = self._rows.get(kind, ())
+        return max((row[window][Metric.SEEN] - row[window][Metric.SPAM] for row in rows), default=0)
+
     def spam_share(self, kind: int, window: int) -> float:
         """Return the expected share of spam, 0.5 for no history."""
         return spam_share(self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM))

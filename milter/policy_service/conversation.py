@@ -166,7 +166,10 @@ class _Said:
             PeerError: its address is none.
         """
         address, name, _, _ = self.whose
-        return arguments.client(name, "" if address == "unknown" else address, self.port)
+        client = arguments.client(name, "" if address == "unknown" else address, self.port)
+        return Client(
+            ip=client.ip, name=client.name, port=client.port, login=self._request.get("sasl_username", "")
+        )
 
     def of_client(self) -> dict[str, str]:
         """Return what a milter would be told of the client, under the macros' names."""

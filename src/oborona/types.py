@@ -110,6 +110,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     ip: str = ""  # canonical text, no brackets; empty when the server did not say (unix socket)
     name: str = ""  # verified rDNS name, lower case; empty = none
     port: int = 0
+    login: str = ""  # SASL login, where a protocol tells it together with the client
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers
 from oborona.reputation.networks import NOWHERE
 from oborona.types import Client, Envelope, Stage
-from tests.asking import Table
+from tests.asking import Table, means
 from tests.authentication.signing import NOW, dkim_field, rsa
 from tests.peers.dns import Records
 
@@ -623,3 +623,16 @@ async def test_the_questions_of_a_connection_begin_anew_with_the_next_client(tmp
     assert ("13.11.10.9.list.test", Kind.A) in desk.asked
     assert evidence.listings == ()
     desk.inquirer.close()
+
+
+async def test_every_author_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "10.toml").write_text(
+        '[[dns_list]]\nname = "L"\nzone = "list.test"\nof = ["from"]\nscore = 100\nprobe = ""\n'
+    )
+    policy = load_policy(tmp_path, SCHEMA)
+    asking = means(Table({"bad.example.list.test": {"A": "127.0.0.2"}}))
+    await asking.lists.probe(policy.dns_lists)
+    message = parse(b"From: Ann <ann@good.example>, Eve <eve@bad.example>\r\n\r\nhi\r\n")
+    envelope = Envelope(client=Client(ip="9.10.11.12"), sender="ann@good.example")
+    evidence = await Inquirer(asking).whole(message, envelope, policy, truncated=False)
+    assert [one.asked for one in evidence.listings] == ["bad.example"]

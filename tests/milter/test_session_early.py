@@ -139,3 +139,10 @@ async def test_where_clients_are_judged_at_mail_from_who_logged_in_is_asked_noth
     assert table.dns.asked == []
     assert (await table.session.connect(banned)).answer is Answer.CONTINUE
     assert (await table.session.mail("x@x.example", ())).code == 550
+
+
+async def test_a_login_that_is_told_with_the_client_counts_at_once(tmp_path: Path) -> None:
+    table = Table(tmp_path, BANNED.replace(f"client.ip == '{IP}'", f"client.ip == '{IP}' and not client.own"))
+    assert (await table.session.connect(Client(ip=IP, login="ann"))).answer is Answer.CONTINUE
+    assert table.dns.asked == []
+    assert (await table.session.connect(Client(ip=IP))).code == 554, "the login ended with its connection"

@@ -152,3 +152,15 @@ async def test_its_memory_is_apart_from_the_counts_of_mail() -> None:
     settle_put_off(first.shingle, counters, now=NOW)
     assert (await counters.read([first.shingle], NOW, Prefix.IN))[0][3][0] == 0
     assert (await counters.read([first.shingle], NOW, Prefix.GREY))[0][3][0] == 1
+
+
+async def test_one_known_signature_is_enough_whoever_else_signed() -> None:
+    counters = MemoryCounters()
+    bank, mailer = (HASHER.shingle(Type.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example"))
+    counters.add(Pieces(shingles=(bank,), pairs=()), Amounts(seen=5), NOW)
+    counters.add(Pieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), NOW)
+    signatures = tuple(
+        Signature(result=Result.PASS, domain=name) for name in ("mailer.example", "bank.example")
+    )
+    known, _ = await read_known(counters, (mailer, bank), NOW)
+    assert await ask(counters, identity=Identity(dkim=signatures), known=known) is None

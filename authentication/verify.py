@@ -12,7 +12,7 @@ within the time of one budget.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,17 +25,17 @@ from oborona.authentication.dmarc import check_dmarc, dmarc_questions
 from oborona.authentication.letter import Letter
 from oborona.authentication.model import Arc, Identity, Signature, Spf
 from oborona.dns import Asker, Kind
-from oborona.policy.tables import AuthenticationTable
 
 
-async def prove(
+async def verify(
     letter: Letter,
     from_domains: Sequence[str],
     envelope: Coroutine[Any, Any, Identity],
     *,
     asker: Callable[[], Asker],
-    table: AuthenticationTable,
     now: float,
+    limit: int,
+    trusted: Container[str],
     sample: float,
 ) -> Identity:
     """Return the whole identity of a message.
@@ -45,15 +45,16 @@ async def prove(
         from_domains: of the addresses in From; empty = DMARC is not asked about.
         envelope: SPF and iprev of its client and sender.
         asker: a new one, with a budget of its own, which asks nothing twice.
-        table: limit of signatures, and ARC sealers that are believed.
         now: Unix seconds.
+        limit: DKIM signatures that are looked at.
+        trusted: ARC sealers that are believed.
         sample: from 0 up to 100: where this message falls among those of which a domain wants a percentage to be acted upon.
     """
     keys = asker()
     async with asyncio.TaskGroup() as group:
-        sealing = group.create_task(_chain(letter, asker(), table, now))
+        sealing = group.create_task(_chain(letter, asker(), trusted, now))
         sending = group.create_task(envelope)
-        signatures, more = await _signatures(letter, from_domains, keys, table, now)
+        signatures, more = await _signatures(letter, from_domains, keys, limit, now)
         judged = partial(check_dmarc, from_domains, dkim=signatures, asker=keys, sample=sample)
         if not sending.done():
             await judged(
@@ -70,17 +71,16 @@ async def prove(
 
 
 async def _signatures(
-    letter: Letter, from_domains: Sequence[str], asker: Asker, table: AuthenticationTable, now: float
+    letter: Letter, from_domains: Sequence[str], asker: Asker, limit: int, now: float
 ) -> tuple[tuple[Signature, ...], int]:
-    limit = table.max_signatures
     keys = dkim.questions(letter, now=now, limit=limit, from_domains=from_domains)
     await _ask((*dmarc_questions(from_domains), *keys), asker)
     return await verify_dkim(letter, asker, now=now, limit=limit, from_domains=from_domains)
 
 
-async def _chain(letter: Letter, asker: Asker, table: AuthenticationTable, now: float) -> Arc:
+async def _chain(letter: Letter, asker: Asker, trusted: Container[str], now: float) -> Arc:
     await _ask(arc_questions(letter, now=now), asker)
-    return await verify_arc(letter, asker, now=now, trusted=table.trusted)
+    return await verify_arc(letter, asker, now=now, trusted=trusted)
 
 
 async def _ask(names: Iterable[str], asker: Asker) -> None:
