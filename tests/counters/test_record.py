@@ -172,7 +172,7 @@ def test_a_day_is_seen_by_its_cells_of_either_kind() -> None:
         (b"\1\1abcdefgh", b"1234567", "whole cells"),
         (b"\1\1abcdefgh", bytes(8), "counts nothing"),
         (b"\1\1abcdefgh", (9 << 42 | 1).to_bytes(8, "little"), "level"),
-        (b"\3\1abcdefgh", record.cells([1] * 6, 1), "key"),
+        (b"\4\1abcdefgh", record.cells([1] * 6, 1), "key"),
         (b"\1\1abcdefghi", record.cells([1] * 6, 1), "key"),
     ],
 )

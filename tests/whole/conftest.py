@@ -28,7 +28,7 @@ class Way:
             letter.wire,
             sender=letter.sender,
             recipients=[letter.recipient],
-            xclient={"ADDR": letter.client_ip, "NAME": "[UNAVAILABLE]"},
+            xclient={"ADDR": letter.client_ip, "NAME": f"host-{letter.client_ip.replace('.', '-')}.example"},
             helo=letter.helo,
         )[-1]
 
