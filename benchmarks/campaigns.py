@@ -107,7 +107,7 @@ def main() -> None:
             f"the corpus within {name}: {good - outcome[Kind.HAM, Action.ACCEPT]} of {good} good messages filed"
         )
     table = Table("words", "p", "many senders", "one sender", title=f"of {COPIES} copies in the inbox")
-    for words in (20, 60, 120, 200):
+    for words in (10, 20, 60, 120, 200):
         for chance in (0.0, 0.1, 0.2, 0.3):
             row = [
                 asyncio.run(judged(copies(words, chance, one_sender=one), gap_s=1.0))[

@@ -12,7 +12,14 @@ from oborona.types import Finding
 NAMES: Final = {
     "address-broken": "a From, To, Cc or Reply-To field holds text that is no address",
     "alternative-differs": "the plain and the HTML version of the text have few words in common",
+    "archive-bomb": "an archive that states it unpacks to hundreds of times its size, or whose files lie on one another",
+    "archive-broken": "an archive whose listing cannot be read, or not to its end",
+    "archive-contradicts": "an archive that shows different things to different programs: names that differ, data before it",
+    "archive-encrypted": "an archive with files, or a listing, that need a password",
+    "archive-too-deep": "archives within archives beyond the limit; the innermost were not opened",
+    "archive-too-large": "more files in archives, or more to unpack, than the limit; the rest was not looked at",
     "attachment-too-large": "an attachment was hashed up to the limit only",
+    "attachment-type-wrong": "a file whose content is not what its name or declared type promises, beyond what honest programs do",
     "base64-broken": "base64 with foreign characters or a wrong length; what could be decoded was used",
     "body-8bit": "octets above 127 in text that declares neither a charset nor an 8-bit encoding",
     "body-nul": "NUL octets in the text",
@@ -21,6 +28,14 @@ NAMES: Final = {
     "charset-wrong": "octets that the declared charset cannot hold; shown as U+FFFD",
     "content-type-broken": "a Content-Type that is no type/subtype, or is given twice; taken as text/plain or as the first",
     "date-broken": "a Date field that is no date",
+    "document-encrypted": "an office document that needs a password",
+    "document-launch": "a PDF that starts a program",
+    "document-macros": "an office document with macros",
+    "document-macros-run": "macros that start by themselves and reach out: to programs, libraries, files or the network",
+    "document-object": "an RTF document or a PDF with a file or a program inside",
+    "document-remote": "an office document that fetches its template or an object from elsewhere when it is opened",
+    "document-script": "a PDF with a script",
+    "documents-too-large": "more octets of documents than the limit; the rest was not looked into",
     "encoding-unknown": "a Content-Transfer-Encoding that RFC 2045 does not know; taken as 8bit",
     "header-8bit": "octets in a header that are neither ASCII nor UTF-8; read as Latin-1",
     "header-broken": "a line among the headers that is no header; the body was taken to start there",
@@ -39,8 +54,12 @@ NAMES: Final = {
     "mime-too-deep": "parts within parts beyond the limit; the innermost were read as text",
     "mime-too-many-parts": "more parts than the limit; the rest was not looked at",
     "mime-truncated": "a multipart without its closing boundary",
+    "page-leads-away": "an attached web page that leads elsewhere by itself",
+    "page-password": "an attached web page that asks for a password",
+    "page-script": "an attached web page or drawing with a script",
     "quoted-printable-broken": "quoted-printable with an = that starts no code",
     "text-too-long": "more text than the limit; the rest was not looked at",
+    "tnef-broken": "a winmail.dat that cannot be read to its end",
     "uuencode-broken": "a uuencoded file that cannot be decoded, or has no end",
 }
 """name -> what it says"""
@@ -66,6 +85,10 @@ class Findings:
         spent = self._spent[work] = self._spent.get(work, 0) + amount
         return spent <= limit
 
+    def left(self, work: str, limit: int) -> int:
+        """Return how much of a kind of work the message may still cost."""
+        return max(0, limit - self._spent.get(work, 0))
+
     def add(self, name: str, evidence: str | bytes = "") -> None:
         """Note `name` with its evidence, quoted and cut; a second one of the same name is dropped.
 
@@ -79,15 +102,16 @@ class Findings:
             raise KeyError(name)
         if isinstance(evidence, bytes):
             evidence = evidence[:EVIDENCE_LENGTH].decode("ascii", "backslashreplace")
-        self._found[name] = Finding(name, _quoted(evidence[:EVIDENCE_LENGTH])[:EVIDENCE_LENGTH])
+        self._found[name] = Finding(name, quoted(evidence))
 
     def all(self) -> tuple[Finding, ...]:
         """Return them in the order they were found."""
         return tuple(self._found.values())
 
 
-def _quoted(text: str) -> str:
-    """Return `text` with all that is not printable as escapes: line ends, C1 controls, direction marks, lone surrogates."""
+def quoted(text: str) -> str:
+    """Return `text` cut, with all that is not printable as escapes: line ends, C1 controls, direction marks, lone surrogates."""
+    text = text[:EVIDENCE_LENGTH]
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)[:EVIDENCE_LENGTH]

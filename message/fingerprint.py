@@ -1,7 +1,8 @@
-"""Near-duplicates of a text: 32 min-hashes over its word windows (Broder 1997), keyed by the site's secret.
+"""Near-duplicates of a text: min-hashes over its pieces (Broder 1997), keyed by the site's secret.
 
-    words of four letters and more of the template → xxh3 of each, seeded → windows of `WINDOW` words, mixed
-    → 32 keyed multiply-shift permutations → the minimum of each
+    words        words of four letters and more of the template → xxh3 of each, seeded → windows of two, mixed
+    characters   of a short text: its letters without the spaces between → windows of six, mixed
+    both         → keyed multiply-shift permutations → the minimum of each
 
 Two texts share each value with a probability of their windows' Jaccard similarity, so a campaign with a third of its words varied
 still shares values, and texts of different people share few. Nobody without the key can compute or aim at a value.
@@ -11,8 +12,12 @@ least 8 senders for 1.5 % of them (windows of three words 2.4 %, of two words of
 24 % of their words that value reaches 8 after 10 to 17 messages over four keys. What is shared between strangers is mostly the footer
 of a list, which `own_words` takes off before.
 
-Limits: `MAX_WORDS` words from the start; texts under `MIN_WORDS` have none: with fewer windows than minima, one common phrase
-would make half of them. Scripts that put no spaces between words (Chinese, Japanese, Thai) count a clause as a word.
+Letters do better than words where there are few of them, as one changed word takes two windows of a dozen with it. Spaces are left out, so
+that a word may be spaced out; six at a time, because strangers met less the longer windows were and copies hardly did. Texts in between have
+both kinds, so that a copy that grew or shrank meets one that did not. docs/likeness.md has the figures.
+
+Limits: `MAX_WORDS` words and `MAX_LETTERS` letters from the start. Scripts that put no spaces between words (Chinese, Japanese, Thai)
+count a clause as a word, and so mostly have characters.
 """
 
 from __future__ import annotations
@@ -20,40 +25,55 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+import msgspec
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-VALUES: Final = 32
-COUNTED: Final = 16  # of them, counted as shingles each: enough to see a campaign, half the store's work
+VALUES: Final = (
+    16  # of each fingerprint, counted as shingles each: enough to see a campaign, half the store's work of 32
+)
 WINDOW: Final = 2  # words
 LONG_WORD: Final = 4  # letters: shorter ones are mostly grammar, and make everybody's windows
-MIN_LONG_WORDS: Final = 12  # a text with fewer is taken with all its words
-MIN_WORDS: Final = 12  # above greetings; of so short a text more values must be shared (policy/known.py)
+MIN_LONG_WORDS: Final = (
+    18  # some 30 words: with fewer windows than minima, one common phrase would make half of them
+)
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
-MAX_REMEMBERED: Final = 20_000  # words of each dictionary: 3 MB; as many as a language has in common use
+CHARACTER_WINDOW: Final = 6  # letters
+SHORT_LONG_WORDS: Final = 26  # some 45 words: from there on words do as well, and characters are left out
+MIN_LETTERS: Final = 32  # above "thank you very much for your help"; of 21 letters, strangers' texts met
+MIN_CHARACTER_WINDOWS: Final = 16  # distinct ones: as many as minima
+MAX_LETTERS: Final = 1000  # 100 µs; short texts have 300, texts of short words or none more
+
+MAX_REMEMBERED: Final = 20_000  # words of the dictionary: 3 MB; as many as a language has in common use
 
 HASH_BYTES: Final = 8
 
 _SHIFT: Final = np.uint64(29)
 
 
+class Likeness(msgspec.Struct, frozen=True):
+    """The fingerprints of a text; either, both or none, by its length."""
+
+    words: tuple[int, ...] = ()  # `VALUES` unsigned 64-bit minima
+    characters: tuple[int, ...] = ()  # the same
+
+
 class _WordHashes(dict[str, bytes]):
-    """Hashes of words under one seed, 8 octets each and none for short words, remembered: mail repeats its words."""
+    """Hashes of words, 8 octets each and none for short words, remembered: mail repeats its words."""
 
-    __slots__ = ("_least", "_seed")
+    __slots__ = ("_seed",)
 
-    def __init__(self, seed: int, least: int) -> None:
+    def __init__(self, seed: int) -> None:
         super().__init__()
         self._seed = seed
-        self._least = least  # letters of a word that has a hash
 
     def __missing__(self, word: str) -> bytes:
         if len(self) >= MAX_REMEMBERED:
             self.clear()
         found = b""
-        if len(word) >= self._least:
+        if len(word) >= LONG_WORD:
             found = xxhash.xxh3_64_digest(word.encode("utf-8", "surrogatepass"), self._seed)
         self[word] = found
         return found
@@ -62,10 +82,10 @@ class _WordHashes(dict[str, bytes]):
 class Fingerprinter:
     """Computes fingerprints under one key."""
 
-    __slots__ = ("_add", "_all", "_long", "_multiply", "_weights")
+    __slots__ = ("_add", "_hashes", "_letter_weights", "_multiply", "_weights")
 
     def __init__(self, key: bytes) -> None:
-        wanted = (2 * VALUES + WINDOW + 1) * 8
+        wanted = (2 * VALUES + WINDOW + 1 + CHARACTER_WINDOW) * 8
         stream = b"".join(
             hashlib.blake2b(number.to_bytes(4, "big"), key=key[:64], person=b"fingerprint").digest()
             for number in range(-(-wanted // 64))
@@ -74,30 +94,54 @@ class Fingerprinter:
         odd = np.uint64(1)
         self._multiply: NDArray[np.uint64] = numbers[:VALUES, None] | odd
         self._add: NDArray[np.uint64] = numbers[VALUES : 2 * VALUES, None].copy()
-        self._weights: list[np.uint64] = [
-            np.uint64(weight | odd) for weight in numbers[2 * VALUES : 2 * VALUES + WINDOW]
-        ]
-        self._long = _WordHashes(int(numbers[-1]), LONG_WORD)
-        self._all = _WordHashes(int(numbers[-1]), 1)
+        weights = [np.uint64(weight | odd) for weight in numbers[2 * VALUES :]]
+        self._weights = weights[:WINDOW]
+        self._hashes = _WordHashes(int(numbers[2 * VALUES + WINDOW]))
+        self._letter_weights = weights[WINDOW + 1 :]
 
-    def values(self, words: list[str]) -> tuple[int, ...]:
-        """Return 32 unsigned 64-bit minima, or nothing for fewer than `MIN_WORDS` words.
+    def likeness(self, words: list[str]) -> Likeness:
+        """Return the fingerprints of a text, none of one that is too short.
 
         Args:
             words: of the template: normalised, without digits, addresses and links.
         """
-        if len(words) < MIN_WORDS:
+        octets = b"".join(map(self._hashes.__getitem__, words[:MAX_WORDS]))
+        long_words = len(octets) // HASH_BYTES
+        return Likeness(
+            self._of_words(np.frombuffer(octets, ">u8").astype(np.uint64))
+            if long_words >= MIN_LONG_WORDS
+            else (),
+            self._of_characters(words) if long_words < SHORT_LONG_WORDS else (),
+        )
+
+    def _of_words(self, hashes: NDArray[np.uint64]) -> tuple[int, ...]:
+        return self._minima(_windows(hashes, self._weights))
+
+    def _of_characters(self, words: list[str]) -> tuple[int, ...]:
+        # no word fills more than all letters that are looked at
+        letters = "".join(words[:MAX_LETTERS])[:MAX_LETTERS]
+        if len(letters) < MIN_LETTERS:
             return ()
-        looked_at = words[:MAX_WORDS]
-        octets = b"".join(map(self._long.__getitem__, looked_at))
-        if len(octets) < MIN_LONG_WORDS * HASH_BYTES:
-            octets = b"".join(map(self._all.__getitem__, looked_at))
-        hashes = np.frombuffer(octets, ">u8").astype(np.uint64)
-        count = len(hashes) - WINDOW + 1
-        windows = hashes[:count] * self._weights[0]
-        for place in range(1, WINDOW):
-            windows += hashes[place : place + count] * self._weights[place]
-        windows ^= windows >> _SHIFT  # carries high bits to low ones before the multiplications below
+        codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
+        windows = _windows(codes, self._letter_weights)
+        if len(np.unique(windows)) < MIN_CHARACTER_WINDOWS:
+            return ()
+        # Codes are small numbers, so the windows of one letter's difference lie near each other until they are mixed.
+        windows *= self._multiply[0]
+        windows ^= windows >> _SHIFT
+        return self._minima(windows)
+
+    def _minima(self, windows: NDArray[np.uint64]) -> tuple[int, ...]:
         permuted = self._multiply * windows
         permuted += self._add
         return tuple(permuted.min(axis=1).tolist())
+
+
+def _windows(hashes: NDArray[np.uint64], weights: list[np.uint64]) -> NDArray[np.uint64]:
+    """Return one number for each window of as many hashes as there are weights."""
+    count = len(hashes) - len(weights) + 1
+    windows = hashes[:count] * weights[0]
+    for place in range(1, len(weights)):
+        windows += hashes[place : place + count] * weights[place]
+    windows ^= windows >> _SHIFT  # carries high bits to low ones before the multiplications below
+    return windows

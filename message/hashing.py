@@ -29,6 +29,8 @@ class Type(IntEnum):
     OPENING = 3
     CLOSING = 4
     WORDS = 5
+    CHARACTERS = 6
+    SKELETON = 7
     SUBJECT = 8
     SUBJECT_TEMPLATE = 9
     FROM = 14
@@ -53,11 +55,20 @@ class Type(IntEnum):
     TEXT_RECIPIENTS = 41
     ATTACHMENT_NAME = 42
     ATTACHMENT_TYPE = 43
+    ATTACHMENT_SIZE = 44
+    MEMBER_NAME = 45
+    MEMBER_CHECKSUM = 46
     MIME_TREE = 47
     URL = 50
     HOST = 51
     LINK_DOMAIN = 52
+    PATH = 53
+    PHONE = 55
     ADDRESS = 56
+    WALLET = 57
+    HANDLE = 58
+    PICTURE_HOST = 60
+    LIST = 61
     CHECKSUM = 62
     PICTURE = 63
 
@@ -80,6 +91,10 @@ TYPES: Final[dict[Type, Group]] = {
     Type.WORDS: Group(
         "Words", "text", "one of 16 min-hashes over windows of words: near-duplicates share most"
     ),
+    Type.CHARACTERS: Group(
+        "Characters", "text", "one of 16 min-hashes over windows of letters, of a short text"
+    ),
+    Type.SKELETON: Group("Skeleton", "text", "how its HTML is built: tags and classes, whatever its words"),
     Type.SUBJECT: Group("Subject", "subject", "the subject, normalised"),
     Type.SUBJECT_TEMPLATE: Group(
         "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the reader's name"
@@ -106,11 +121,28 @@ TYPES: Final[dict[Type, Group]] = {
     Type.TEXT_RECIPIENTS: Group("TextRecipients", "unique pairs", "recipients per text"),
     Type.ATTACHMENT_NAME: Group("AttachmentName", "attachments", "file name"),
     Type.ATTACHMENT_TYPE: Group("AttachmentType", "attachments", "extension and declared type"),
+    Type.ATTACHMENT_SIZE: Group(
+        "AttachmentSize", "attachments", "size, and type by content, of one of 4 kB and more"
+    ),
+    Type.MEMBER_NAME: Group("MemberName", "attachments", "name of a file in an archive"),
+    Type.MEMBER_CHECKSUM: Group(
+        "MemberChecksum", "attachments", "CRC-32 and size of a file in an archive, whatever the archive"
+    ),
     Type.MIME_TREE: Group("MimeTree", "attachments", "shape of the message, when it has parts"),
     Type.URL: Group("Url", "links", "a link to follow, normalised"),
     Type.HOST: Group("Host", "links", "host of such a link"),
     Type.LINK_DOMAIN: Group("LinkDomain", "links", "registrable domain of such a link"),
+    Type.PATH: Group(
+        "Path",
+        "links",
+        "such a link without what varies: domain, path, names of parameters; no numbers and tokens",
+    ),
+    Type.PHONE: Group("Phone", "links", "telephone number in E.164"),
     Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
+    Type.WALLET: Group("Wallet", "links", "address of a wallet whose checksum is right"),
+    Type.HANDLE: Group("Handle", "links", "name on a messenger or network"),
+    Type.PICTURE_HOST: Group("PictureHost", "links", "host from which a picture is loaded"),
+    Type.LIST: Group("List", "links", "List-Id, or where the list is left"),
     Type.CHECKSUM: Group("Checksum", "attachments", "content of an attachment"),
     Type.PICTURE: Group("Picture", "pictures", "content of a picture"),
 }

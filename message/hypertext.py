@@ -21,6 +21,7 @@ from oborona.message import visibility
 from oborona.message.complexity import exhausting
 from oborona.message.findings import Findings
 from oborona.message.model import Place
+from oborona.message.skeleton import skeleton
 
 HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
 HIDDEN_SHARE: Final = 0.15
@@ -67,6 +68,7 @@ class Page(msgspec.Struct, frozen=True):
     hidden: str = ""
     targets: tuple[Target, ...] = ()
     base: str = ""  # <base href>
+    skeleton: str = ""
 
 
 def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> Page:
@@ -92,7 +94,7 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> 
     visibility.mark(tree, findings)
     body = tree.body or tree.root
     if body is None:
-        return Page(targets=targets, base=base)
+        return Page(targets=targets, base=base, skeleton=skeleton(source))
     marked = body.text(deep=True)
     if "\0" not in marked:
         seen, hidden, split_words = marked, "", 0
@@ -102,7 +104,7 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> 
     hidden = _fold(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
-    return Page(text=text, hidden=hidden, targets=targets, base=base)
+    return Page(text=text, hidden=hidden, targets=targets, base=base, skeleton=skeleton(source))
 
 
 def _unfolded(source: str) -> str:
@@ -199,4 +201,4 @@ def _read_flat(source: str, links: int, findings: Findings) -> Page:
         targets.append(Target(entities.unescape(match[2] or match[3] or match[4]), "", place))
     broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
     text = _fold(entities.unescape(_TAG.sub("", broken)))
-    return Page(text=text, targets=tuple(targets))
+    return Page(text=text, targets=tuple(targets), skeleton=skeleton(source))

@@ -31,6 +31,7 @@ _ADDRESS: Final = re.compile(
 _URL: Final = re.compile(
     r"(https?|ftp):[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)(?::(\d*))?([^#]*)", re.IGNORECASE | re.DOTALL
 )
+_USER: Final = re.compile(r"\s*(?:https?|ftp):[/\\]*([^/\\?#@]*)@", re.IGNORECASE)
 _TRACKING: Final = re.compile(
     r"(?<=[?&])(?:utm_\w+|fbclid|gclid|yclid|msclkid|dclid|mc_[ce]id|_openstat|igshid|ymclid|vero_id|_hs(?:enc|mi)|mkt_tok)=[^&]*&?",
     re.IGNORECASE,
@@ -92,12 +93,22 @@ def normal(url: str) -> tuple[str, str] | None:
     return f"{scheme}://{shown_host}{place}{rest}", host
 
 
-def link(url: str, shown: str, place: Place) -> Link | None:
-    """Return a link, None when its URL leads nowhere that can be counted."""
+def link(url: str, shown: str, place: Place, through: str = "") -> Link | None:
+    """Return a link, None when its URL leads nowhere that can be counted.
+
+    Args:
+        url: as written.
+        shown: what a reader sees of it.
+        place: where it stood.
+        through: normal URL of the link that it stood in; empty for the message itself.
+    """
     found = normal(url)
     if found is None:
         return None
-    return Link(found[0], found[1], domains.registrable(found[1]), shown, place)
+    user = _USER.match(url[:MAX_URL]) if "@" in url else None
+    return Link(
+        found[0], found[1], domains.registrable(found[1]), shown, place, through, user[1] if user else ""
+    )
 
 
 def in_text(words: list[str], limit: int) -> list[str]:

@@ -30,13 +30,14 @@ class Mailbox(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(StrEnum):
-    """Where a link stood."""
+    """Where a link or an entity stood."""
 
     ANCHOR = "anchor"  # <a href>, <area href>
     FORM = "form"  # <form action>
     FRAME = "frame"  # <iframe src>: shown without a click
     PICTURE = "picture"  # <img src>: loaded, not followed
     TEXT = "text"  # written out in the text
+    HEADER = "header"  # in a field of the header
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -46,6 +47,27 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     host: str  # lower case; an IPv4 address in dotted form whatever way it was written
     domain: str  # registrable domain; the address itself for an IP host
     shown: str  # what a reader sees of an <a>; empty elsewhere
+    place: Place
+    through: str = ""  # URL of the link that held this one inside itself; empty = it stands in the message
+    user: str = ""  # what stood before an @ in front of the host, as written
+
+
+class Kind(StrEnum):
+    """What an entity is."""
+
+    PHONE = "phone"
+    WALLET = "wallet"
+    HANDLE = "handle"
+    LIST = "list"  # by its List-Id
+    UNSUBSCRIBE = "unsubscribe"  # where a list is left
+
+
+class Entity(msgspec.Struct, frozen=True, gc=False):
+    """What a message names that means something outside it, and is neither a link nor an e-mail address."""
+
+    kind: Kind
+    value: str  # +79051234567; bitcoin:1A1z...; telegram:name; a List-Id; an address, or a link's template
+    raw: str  # as found, quoted and cut
     place: Place
 
 
@@ -63,8 +85,20 @@ class Part(msgspec.Struct, frozen=True):
     size: int  # octets of the body as sent
 
 
+class Member(msgspec.Struct, frozen=True, gc=False):
+    """A file in an archive, or in an archive inside it; a file embedded in a document. By what the archive says of it."""
+
+    name: str  # without its folders; empty = none
+    extension: str  # after the last dot, lower case; empty = none
+    kind: str  # by its first octets, `oborona.message.kinds`; empty = unknown, or not to be had
+    size: int  # octets, unpacked; -1 = not known
+    crc: int  # CRC-32 of them; -1 = not known
+    encrypted: bool
+    depth: int  # 1 = in the attachment itself
+
+
 class Attachment(msgspec.Struct, frozen=True, gc=False):
-    """A part that is not shown as text, decoded and hashed; never unpacked."""
+    """A part that is not shown as text, decoded, hashed and looked into."""
 
     name: str  # file name as a reader sees it; empty = none
     extension: str  # after the last dot, lower case, without the dot; empty = none
@@ -72,7 +106,10 @@ class Attachment(msgspec.Struct, frozen=True, gc=False):
     size: int  # octets, decoded
     sha256: bytes  # of the decoded octets
     picture: bool  # by its first octets, or declared image/*
-    program: bool  # by its first octets
+    kind: str  # by its content, `oborona.message.kinds`; empty = unknown
+    members: tuple[Member, ...] = ()  # of an archive, those of archives in it included
+    encrypted: bool = False  # it, or something in it, needs a password
+    macros: bool = False  # in it, or in something in it
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,9 +132,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     normal_text: str = ""  # `text`, normalised: what is hashed, and what rules search
     hidden_text: str = ""  # what HTML holds and does not show
     hidden_share: float = 0.0  # of all words in HTML, 0..1
+    skeleton: str = (
+        ""  # how the HTML is built, whatever its words (message/skeleton.py); empty = like everybody's
+    )
     words: int = 0  # in `text`
     links: tuple[Link, ...] = ()  # distinct (url, shown, place), in order
     addresses: tuple[str, ...] = ()  # distinct e-mail addresses in the text and mailto: links, lower case
+    entities: tuple[Entity, ...] = ()  # distinct (kind, value, place): telephones, wallets, handles, lists
     attachments: tuple[Attachment, ...] = ()
     size: int = 0  # octets of `raw`
     truncated: bool = False  # the caller or a limit cut the message; what follows the cut was not looked at

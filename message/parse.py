@@ -5,17 +5,19 @@
 
 Whatever is broken, odd or beyond a limit is a finding (findings.NAMES) and the rest is read on.
 
-Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large honest one costs; archives are not opened, pictures not looked into.
+Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large honest one costs; archives are opened to a limit (`contents`), pictures not looked into.
 """
 
 from __future__ import annotations
 
 from email.utils import mktime_tz, parsedate_tz
+from itertools import islice
 from typing import Final
 from urllib.parse import urljoin
 
+from oborona.message import defanged, links, mailboxes, mime, redirects
 from oborona.message import headers as fields
-from oborona.message import links, mailboxes, mime
+from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
 from oborona.message.hypertext import Page
 from oborona.message.limits import DEFAULT, Limits
@@ -34,13 +36,16 @@ MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
 
 
-def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> Message:
+def parse(
+    raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False, regions: tuple[str, ...] = ()
+) -> Message:
     """Return the message in pieces; never raises, whatever the bytes.
 
     Args:
         raw: headers and body, line ends CRLF, LF or CR.
         limits: how far to look.
         truncated: the caller holds only the head of the message.
+        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
 
     """
     findings = Findings()
@@ -72,6 +77,9 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
     hidden_words = len(hidden.split())
     from_headers = [header for header in root.headers if header.name == "from"]
     senders = _senders(from_headers, findings)
+    normal = normalise(text)
+    disguised = defanged.read(normal, limits.links)
+    found_links = _links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)
     return Message(
         raw=raw,
         headers=root.headers,
@@ -87,14 +95,16 @@ def parse(raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False) -> M
         mime_tree=_tree(root),
         depth=max(entity.depth for entity in entities),
         text=text,
-        normal_text=normalise(text),
+        normal_text=normal,
         hidden_text=hidden,
         hidden_share=hidden_words / (hidden_words + sum(len(page.text.split()) for page in pages))
         if hidden_words
         else 0.0,
+        skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
         words=len(words),
-        links=_links(pages, dotted, limits, findings),
-        addresses=_addresses(dotted, pages, limits),
+        links=found_links,
+        addresses=_addresses(dotted, disguised[1], pages, limits),
+        entities=read_entities(text, normal, root.headers, pages, found_links, regions, findings),
         attachments=tuple(reading.attachments),
         size=len(raw),
         truncated=truncated,
@@ -187,28 +197,36 @@ def _tree(entity: mime.Entity) -> str:
     return "".join(drawn)[:MAX_TREE]
 
 
-def _links(pages: list[Page], dotted: list[str], limits: Limits, findings: Findings) -> tuple[Link, ...]:
-    """Return the distinct links of pages and texts; those to follow first when there are too many."""
+def _links(pages: list[Page], written: list[str], limits: Limits, findings: Findings) -> tuple[Link, ...]:
+    """Return the distinct links of pages and texts, those to follow first when there are too many; then those inside them."""
     found: dict[tuple[str, str, Place], Link] = {}
+    held: dict[tuple[str, str, Place], Link] = {}
+
+    def add(link: Link | None) -> None:
+        if link is None:
+            return
+        found.setdefault((link.url, link.shown, link.place), link)
+        for target in redirects.targets(link.url, link.domain):
+            one = links.link(target, link.shown, link.place, link.url)
+            if one is not None:
+                held.setdefault((one.url, one.shown, one.place), one)
+
     for page in pages:
         for target in page.targets:
             url = target.url
             if page.base and ":" not in url[:10]:
                 url = _join(page.base, url)
-            link = links.link(url, target.shown, target.place)
-            if link is not None:
-                found.setdefault((link.url, link.shown, link.place), link)
+            add(links.link(url, target.shown, target.place))
     # The address that a link shows is no second link, whether it tells the truth or not.
     shown = "\n".join(target.shown for page in pages for target in page.targets)
-    for url in links.in_text(dotted, limits.links):
+    for url in written:
         if shown and url.removeprefix("http://") in shown:
             continue
-        link = links.link(url, "", Place.TEXT)
-        if link is not None:
-            found.setdefault((link.url, "", Place.TEXT), link)
+        add(links.link(url, "", Place.TEXT))
     if len(found) > limits.links:
         findings.add("links-too-many", str(len(found)))
-    return tuple(found.values())[: limits.links]
+    inside = (link for key, link in held.items() if key not in found)
+    return (*islice(found.values(), limits.links), *islice(inside, limits.links))
 
 
 def _join(base: str, url: str) -> str:
@@ -218,8 +236,9 @@ def _join(base: str, url: str) -> str:
         return url
 
 
-def _addresses(dotted: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
+def _addresses(dotted: list[str], disguised: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
     found = dict.fromkeys(links.addresses([word for word in dotted if "@" in word], limits.addresses))
+    found.update(dict.fromkeys(disguised))
     for page in pages:
         for target in page.targets:
             if target.url[:7].lower() == "mailto:" and (address := links.mail_address(target.url)):

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.message import attachments, hypertext, rfc2047, transfer
+from oborona.message import attachments, hypertext, rfc2047, tnef, transfer
 from oborona.message.findings import Findings
 from oborona.message.limits import Limits
 from oborona.message.mime import Entity
@@ -124,11 +124,7 @@ class Reading:
         if b"begin " in octets:
             octets, files = transfer.uuencoded(octets, self._findings)
             for name, content in files:
-                self.attachments.append(
-                    attachments.attachment(
-                        content, name, "application/octet-stream", self._limits, self._findings
-                    )
-                )
+                self._file(content, name)
         text = rfc2047.decode_octets(octets, entity.charset, self._findings)
         return Text(text.replace("\r\n", "\n").replace("\0", "").strip("\ufeff\n "))
 
@@ -138,6 +134,9 @@ class Reading:
         if not charset or charset == "us-ascii":
             declared = _META_CHARSET.search(octets[:META_WITHIN])
             charset = declared[1].decode("ascii").lower() if declared else charset
+        return self._page(octets, charset)
+
+    def _page(self, octets: bytes, charset: str) -> Text:
         source = rfc2047.decode_octets(octets, charset, self._findings).lstrip("\ufeff")
         self._pages += 1
         flat = self._pages > self._limits.html_pages or not self._findings.afford(
@@ -154,16 +153,36 @@ class Reading:
             limit = 0  # messages within messages: hashed at each level, they would cost the depth times their size
         sent = min(entity.end, entity.start + limit * growth)
         octets = transfer.decode(self._data[entity.start : sent], entity.encoding, self._findings)
-        self.attachments.append(
-            attachments.attachment(
-                octets,
-                entity.name,
-                entity.content_type,
-                self._limits,
-                self._findings,
-                whole=sent == entity.end,
-            )
+        attached = attachments.attachment(
+            octets,
+            entity.name,
+            entity.content_type,
+            self._limits,
+            self._findings,
+            whole=sent == entity.end,
         )
+        self.attachments.append(attached)
+        if attached.kind == "tnef":
+            self._envelope(octets)
+
+    def _file(self, octets: bytes, name: str) -> None:
+        """Attach a file that no MIME part declares."""
+        self.attachments.append(
+            attachments.attachment(octets, name, "application/octet-stream", self._limits, self._findings)
+        )
+
+    def _envelope(self, octets: bytes) -> None:
+        """Attach the files in Outlook's envelope, and set its text aside: a plain version stands beside it, or it is all there is."""
+        text, kind, files = tnef.read(octets, self._findings)
+        for name, content in files:
+            if not self._findings.afford("files", 1, self._limits.parts):
+                self._findings.add("mime-too-many-parts", "files of winmail.dat")
+                break
+            self._file(content, name)
+        if kind == "text/html":
+            self._set_aside.append(self._page(text, ""))
+        elif text:
+            self._set_aside.append(Text(rfc2047.decode_octets(text, "", self._findings).strip()))
 
 
 _PLAIN: Final = frozenset({"text/plain", "text", "text/enriched", "text/richtext", "message/delivery-status"})

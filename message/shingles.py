@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import islice
 from typing import Final
 
 from oborona import domains
-from oborona.message import templates
-from oborona.message.fingerprint import COUNTED
+from oborona.message import attached_pieces, path_templates, templates
 from oborona.message.hashing import TYPES, Group, Hasher, Type
-from oborona.message.model import Message, Place
+from oborona.message.model import Kind, Message, Place
 from oborona.message.normalise import normalise
 from oborona.message.own_words import own_words
 from oborona.types import Envelope, Pair, Pieces, Shingle
@@ -31,18 +31,27 @@ EDGE_WORDS: Final = 16  # of opening and closing: a sentence; fewer would be gre
 MIN_SUBJECT: Final = 6  # characters: above "hi", "hello", "test"
 MIN_SUBJECT_TEMPLATE_WORDS: Final = 2
 MIN_NAME: Final = 3  # characters of a display name
-MIN_ATTACHMENT: Final = 64  # octets: the empty file and the tracking pixel (43) are everybody's
 
 MAX_URLS: Final = 30
 MAX_HOSTS: Final = 20
 MAX_DOMAINS: Final = 20
 MAX_ADDRESSES: Final = 10
-MAX_ATTACHMENTS: Final = 10
 MAX_REPLY_TO: Final = 5
 MAX_DKIM_DOMAINS: Final = 4
+MAX_PICTURE_HOSTS: Final = 10
+MAX_CONTACTS: Final = 10  # telephones, wallets and handles, of each
+MAX_LISTS: Final = 2  # names of the list, and ways to leave it, of each
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
 IP_MINIMA: Final = 8  # min-hashes that count client addresses
 RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
+
+_ENTITIES: Final = (
+    (Kind.PHONE, Type.PHONE, MAX_CONTACTS),
+    (Kind.WALLET, Type.WALLET, MAX_CONTACTS),
+    (Kind.HANDLE, Type.HANDLE, MAX_CONTACTS),
+    (Kind.LIST, Type.LIST, MAX_LISTS),
+    (Kind.UNSUBSCRIBE, Type.LIST, MAX_LISTS),
+)
 
 
 def shingles(message: Message, envelope: Envelope, hasher: Hasher, proved: Sequence[str] = ()) -> Pieces:
@@ -66,35 +75,41 @@ def shingles(message: Message, envelope: Envelope, hasher: Hasher, proved: Seque
     for domain in proved[:MAX_DKIM_DOMAINS]:
         add(Type.DKIM_DOMAIN, domain)
     _contents(message, hasher, found, add)
+    _entities(message, add)
     return Pieces(shingles=tuple(found), pairs=_pairs(message, envelope, hasher, subjects))
 
 
-def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[bytes]:
-    """Hash text and subject; return what stands for the text in unique pairs."""
+def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:
+    """Hash text and subject; return what stands for the text in unique pairs: its fingerprints, or itself."""
     reader: frozenset[str] = frozenset()
     if len(message.recipients) == 1:
         box = message.recipients[0]
         names = [normalise(box.name), normalise(box.address.partition("@")[0])]
         reader = templates.reader_words(message.recipients, names)
     words = templates.words(message.normal_text, reader)
-    stands_for: list[bytes] = []
+    stands_for: list[list[bytes]] = []
     if message.words >= MIN_TEXT_WORDS:
         found[hasher.shingle(Type.TEXT, message.normal_text)] = None
     template = " ".join(words)
     if len(words) >= MIN_TEMPLATE_WORDS:
         found[hasher.shingle(Type.TEMPLATE, template)] = None
-        stands_for = [template.encode("utf-8", "surrogatepass")]
     if len(words) >= EDGE_WORDS:
         found[hasher.shingle(Type.OPENING, " ".join(words[:EDGE_WORDS]))] = None
         found[hasher.shingle(Type.CLOSING, " ".join(words[-EDGE_WORDS:]))] = None
     own = own_words(message.text)
-    minima = hasher.fingerprinter.values(
+    likeness = hasher.fingerprinter.likeness(
         words if own is message.text else templates.words(normalise(own), reader)
     )
-    if minima:
-        stands_for = [slot.to_bytes(1, "big") + minima[slot].to_bytes(8, "big") for slot in range(COUNTED)]
-        for slot in stands_for:
-            found[hasher.octets(Type.WORDS, slot)] = None
+    for kind, minima in ((Type.CHARACTERS, likeness.characters), (Type.WORDS, likeness.words)):
+        if minima:
+            slots = [slot.to_bytes(1, "big") + value.to_bytes(8, "big") for slot, value in enumerate(minima)]
+            for slot in slots:
+                found[hasher.octets(kind, slot)] = None
+            stands_for.append(slots)
+    if not stands_for and len(words) >= MIN_TEMPLATE_WORDS:
+        stands_for.append([template.encode("utf-8", "surrogatepass")])
+    if message.skeleton:
+        found[hasher.shingle(Type.SKELETON, message.skeleton)] = None
     subject = normalise(message.subject)
     if len(subject) >= MIN_SUBJECT:
         found[hasher.shingle(Type.SUBJECT, subject)] = None
@@ -169,13 +184,22 @@ def _contents(
         add(Type.ADDRESS, address)
     if "(" in message.mime_tree:
         add(Type.MIME_TREE, message.mime_tree)
-    for attachment in message.attachments[:MAX_ATTACHMENTS]:
-        add(Type.ATTACHMENT_NAME, normalise(attachment.name))
-        add(Type.ATTACHMENT_TYPE, f"{attachment.extension} {attachment.content_type}".strip())
-        if attachment.size >= MIN_ATTACHMENT:
-            found[hasher.octets(Type.CHECKSUM, attachment.sha256)] = None
-            if attachment.picture:
-                found[hasher.octets(Type.PICTURE, attachment.sha256)] = None
+    for kind, piece in attached_pieces.pieces(message.attachments):
+        found[hasher.octets(kind, piece)] = None
+
+
+def _entities(message: Message, add: Callable[[Type, str], None]) -> None:
+    """Hash what links have in common from copy to copy, where pictures come from, and whom the message names."""
+    followed = {link.url: link for link in message.links if link.place is not Place.PICTURE}
+    for link in islice(followed.values(), MAX_URLS):
+        add(Type.PATH, path_templates.template(link.url, link.host, link.domain))
+    pictures = dict.fromkeys(link.host for link in message.links if link.place is Place.PICTURE)
+    for host in islice(pictures, MAX_PICTURE_HOSTS):
+        add(Type.PICTURE_HOST, host)
+    for kind, type_, limit in _ENTITIES:
+        values = dict.fromkeys(entity.value for entity in message.entities if entity.kind is kind)
+        for value in islice(values, limit):
+            add(type_, value)
 
 
 @lru_cache(maxsize=4096)
@@ -192,7 +216,9 @@ def client_network(ip: str) -> str:
     return str(type(address)(int(address) >> 64 << 64)) + "/64"
 
 
-def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[bytes]) -> tuple[Pair, ...]:
+def _pairs(
+    message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[list[bytes]]
+) -> tuple[Pair, ...]:
     """Return the unique pairs: recipients per sender, client addresses per text, recipients per text."""
     pairs = list(_senders_per_ip(envelope, hasher))
     recipients = list(
@@ -207,10 +233,11 @@ def _pairs(message: Message, envelope: Envelope, hasher: Hasher, stands_for: lis
 
     add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender.encode("utf-8", "surrogatepass"), recipients)
     ip = [envelope.client.ip.encode("utf-8", "surrogatepass")] if envelope.client.ip else []
-    for text in stands_for[:IP_MINIMA]:
-        add(Type.TEXT_IP, Type.TEXT_IPS, text, ip)
-    for text in stands_for[:RECIPIENT_MINIMA]:
-        add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
+    for values in stands_for:
+        for text in values[:IP_MINIMA]:
+            add(Type.TEXT_IP, Type.TEXT_IPS, text, ip)
+        for text in values[:RECIPIENT_MINIMA]:
+            add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
     return tuple(pairs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oborona.message.disguise import joined, letters_for_signs
 from oborona.message.model import Mailbox
 
 _PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?[\\]^_`{|}~"
@@ -16,7 +17,7 @@ _ANSWERED: Final = re.compile(r"^(?:(?:re|fwd?|aw|wg|sv|vs|ha|ответ|пер�
 
 
 def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
-    """Return the words of a normalised text without links, addresses, numbers and punctuation.
+    """Return the words of a normalised text without links, addresses, numbers and punctuation, disguises taken off.
 
     Args:
         text: `normalise`d.
@@ -24,9 +25,10 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
 
     """
     # Calls over the whole text where they can be, as this runs on every message.
-    octets = text.encode("utf-8", "surrogatepass").replace(b"://", b"0").replace(b"www.", b"0")
+    octets = letters_for_signs(text.encode("utf-8", "surrogatepass"))
+    octets = octets.replace(b"://", b"0").replace(b"www.", b"0")
     tokens = [token for token in octets.translate(_MARKED_VARYING).split() if _VARIES not in token]
-    found = b" ".join(tokens).translate(_TO_SPACES).decode("utf-8", "surrogatepass").split()
+    found = joined(b" ".join((b"", *tokens, b"")).translate(_TO_SPACES)).split()
     return [word for word in found if word not in reader] if reader else found
 
 

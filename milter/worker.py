@@ -125,7 +125,12 @@ class Worker:
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:
             bench = Bench(
-                site=Site(name=self._name, hasher=Hasher(keys.shingles), counters=counters),
+                site=Site(
+                    name=self._name,
+                    hasher=Hasher(keys.shingles),
+                    counters=counters,
+                    regions=tuple(self._settings.site.regions.split()),
+                ),
                 settings=self._settings.milter,
                 contact=self._settings.site.contact,
                 policy=self._policy,

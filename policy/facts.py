@@ -15,7 +15,7 @@ import msgspec
 
 from oborona.authentication.model import Published, Result
 from oborona.message.findings import NAMES as NAMES_OF_PARSING
-from oborona.message.model import Mailbox, Message
+from oborona.message.model import Kind, Mailbox, Message
 from oborona.message.normalise import normalise
 from oborona.message.shingles import TYPES, Type
 from oborona.policy.checks import FINDINGS
@@ -124,9 +124,29 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("links", int, _M, "links in text and HTML"),
     _fact("links.hosts", Words, _M, "host names that links lead to"),
     _fact("links.domains", Words, _M, "registrable domains that links lead to"),
+    _fact(
+        "links.redirected",
+        Words,
+        _M,
+        "registrable domains of links that stand inside other links, as behind a redirector",
+    ),
     _fact("addresses", Words, _M, "e-mail addresses in the text"),
+    _fact("phones", Words, _M, "telephone numbers in text, subject and links, in E.164: +79051234567"),
+    _fact("wallets", Words, _M, "wallets, as in bitcoin:1A1z..., whose checksums are right"),
+    _fact("handles", Words, _M, "names on messengers and networks, as in telegram:name"),
+    _fact("list_id", str, _M, "the mailing list's name in List-Id, lower case"),
     _fact("attachments", int, _M, "attached files, pictures included"),
     _fact("attachments.extensions", Words, _M, "their extensions, lower case, without the dot"),
+    _fact(
+        "attachments.kinds",
+        Words,
+        _M,
+        "what they are by content: exe, lnk, zip, rar, 7z, iso, pdf, doc, docx, html, png, jpeg, ...; those that are known",
+    ),
+    _fact("attachments.members", Words, _M, "extensions of the files in archives, and in archives in those"),
+    _fact("attachments.files", int, _M, "files in archives"),
+    _fact("attachments.encrypted", bool, _M, "an archive or an office document needs a password"),
+    _fact("attachments.macros", bool, _M, "an office document has macros, also one in an archive"),
     _fact("attachments.size", int, _M, "bytes of all of them, decoded"),
     _fact("pictures", int, _M, "pictures, attached or shown inside"),
     _fact(
@@ -248,9 +268,19 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     links: int = 0
     links_hosts: Words = frozenset()
     links_domains: Words = frozenset()
+    links_redirected: Words = frozenset()
     addresses: Words = frozenset()
+    phones: Words = frozenset()
+    wallets: Words = frozenset()
+    handles: Words = frozenset()
+    list_id: str = ""
     attachments: int = 0
     attachments_extensions: Words = frozenset()
+    attachments_kinds: Words = frozenset()
+    attachments_members: Words = frozenset()
+    attachments_files: int = 0
+    attachments_encrypted: bool = False
+    attachments_macros: bool = False
     attachments_size: int = 0
     pictures: int = 0
     lists_content: Words = frozenset()
@@ -325,8 +355,7 @@ def facts_of(
     """
     reply_to = message.reply_to[0] if message.reply_to else _NOBODY
     sender = message.from_ or _NOBODY
-    texts = Type.WORDS if known.has(Type.WORDS) else Type.TEMPLATE
-    copies = known.count(texts, Window.DAY, Metric.SEEN)
+    copies = known.copies(Window.DAY, Metric.SEEN)
     return Facts(
         known=known,
         **_envelope(envelope, envelope.recipients[:1]),
@@ -358,22 +387,45 @@ def facts_of(
         links=len(message.links),
         links_hosts=frozenset(link.host for link in message.links),
         links_domains=frozenset(link.domain for link in message.links if link.domain),
+        links_redirected=frozenset(link.domain for link in message.links if link.through and link.domain),
         addresses=frozenset(message.addresses),
+        phones=_values(message, Kind.PHONE),
+        wallets=_values(message, Kind.WALLET),
+        handles=_values(message, Kind.HANDLE),
+        list_id=next((entity.value for entity in message.entities if entity.kind is Kind.LIST), ""),
         attachments=len(message.attachments),
         attachments_extensions=frozenset(file.extension for file in message.attachments if file.extension),
+        **_files(message),
         attachments_size=sum(file.size for file in message.attachments),
         pictures=sum(file.picture for file in message.attachments),
         findings=frozenset(finding.name for finding in findings),
         partial=partial,
-        mass_hour=known.count(texts, Window.HOUR, Metric.SEEN),
+        mass_hour=known.copies(Window.HOUR, Metric.SEEN),
         mass_day=copies,
-        mass_fortnight=known.count(texts, Window.FORTNIGHT, Metric.SEEN),
-        mass_spam=known.count(texts, Window.DAY, Metric.SPAM),
-        mass_complaints=known.count(texts, Window.DAY, Metric.COMPLAINTS),
+        mass_fortnight=known.copies(Window.FORTNIGHT, Metric.SEEN),
+        mass_spam=known.copies(Window.DAY, Metric.SPAM),
+        mass_complaints=known.copies(Window.DAY, Metric.COMPLAINTS),
         # both are estimates, from different values of the fingerprint: there are no more addresses than copies
         mass_ips=min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
         mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
+
+
+def _values(message: Message, kind: Kind) -> Words:
+    return frozenset(entity.value for entity in message.entities if entity.kind is kind)
+
+
+def _files(message: Message) -> dict[str, Any]:
+    """What is in attachments."""
+    files = message.attachments
+    members = [member for file in files for member in file.members]
+    return {
+        "attachments_kinds": frozenset(file.kind for file in files if file.kind),
+        "attachments_members": frozenset(member.extension for member in members if member.extension),
+        "attachments_files": len(members),
+        "attachments_encrypted": any(file.encrypted for file in files),
+        "attachments_macros": any(file.macros for file in files),
+    }
 
 
 def _who(envelope: Envelope, known: Known, evidence: Evidence) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a fifth of them reach (a
-third for short texts).  Near-duplicates share most values and other texts hardly any, so that is more than a common phrase brings along, and less
-than a campaign leaves when it changes every fourth word (docs/adr/0005).
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that four of sixteen reach (six of
+sixteen for those of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
+common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/likeness.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from operator import itemgetter
 from typing import Final
 
@@ -19,10 +20,9 @@ from oborona.reputation.address import Counts, History, RepIP, judge
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
-SHARED: Final = 5  # one value in so many must be shared for texts to count as near-duplicates
-SHARED_SHORT: Final = 3  # the same for short texts, where one common phrase makes a third of the values
-SHORT_WORDS: Final = 30
-FINGERPRINTS: Final = frozenset({Type.WORDS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
+SHARED_WORDS: Final = 4 / 16  # of the values must be shared for texts to count as near-duplicates
+SHARED_CHARACTERS: Final = 6 / 16  # the same for short texts, of which a common phrase is a larger part
+FINGERPRINTS: Final = frozenset({Type.WORDS, Type.CHARACTERS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
 
 _EVIDENCE: Final = itemgetter(
     Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
@@ -41,19 +41,11 @@ class Known:
     Args:
         shingles: as they were asked for.
         totals: the store's answer, in the same order.
-        words: of the text, which says how many values must be shared.
     """
 
-    __slots__ = ("_repip", "_rows", "_shared")
+    __slots__ = ("_repip", "_rows")
 
-    def __init__(
-        self,
-        shingles: Sequence[Shingle] = (),
-        totals: Sequence[list[list[int]]] = (),
-        *,
-        words: int = SHORT_WORDS,
-    ) -> None:
-        self._shared = SHARED if words >= SHORT_WORDS else SHARED_SHORT
+    def __init__(self, shingles: Sequence[Shingle] = (), totals: Sequence[list[list[int]]] = ()) -> None:
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
@@ -69,10 +61,21 @@ class Known:
         if rows is None:
             return 0
         if kind in FINGERPRINTS:
-            return sorted([row[window][metric] for row in rows], reverse=True)[
-                (len(rows) - 1) // self._shared
-            ]
+            counts = sorted([row[window][metric] for row in rows], reverse=True)
+            return counts[self._shared(kind, len(rows)) - 1]
         return _worst(rows)[window][metric]
+
+    def copies(self, window: int, metric: int) -> int:
+        """Return one count of the texts that are nearly this one; of the same words only, where it is too short for likeness."""
+        if self.has(Type.WORDS) or self.has(Type.CHARACTERS):
+            return max(self.count(Type.WORDS, window, metric), self.count(Type.CHARACTERS, window, metric))
+        return self.count(Type.TEMPLATE, window, metric)
+
+    def _shared(self, kind: int, values: int) -> int:
+        """Return how many values must reach a count; unique counts hang on those of either fingerprint, or of both."""
+        if kind in (Type.WORDS, Type.CHARACTERS) or not self.has(Type.CHARACTERS):
+            return shared_values(kind, values)
+        return shared_values(Type.CHARACTERS, values // 2 if self.has(Type.WORDS) else values)
 
     def repip(self) -> RepIP:
         """Return the judgement on the client's address, by its own counts and its network's."""
@@ -104,6 +107,16 @@ class Known:
     def spam_share(self, kind: int, window: int) -> float:
         """Return the expected share of spam, 0.5 for no history."""
         return spam_share(self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM))
+
+
+def shared_values(kind: int, values: int) -> int:
+    """Return how many of the values that hang on one fingerprint two texts must share to count as near-duplicates.
+
+    Args:
+        kind: of the values.
+        values: how many there are.
+    """
+    return ceil(values * (SHARED_CHARACTERS if kind == Type.CHARACTERS else SHARED_WORDS))
 
 
 def _worst(rows: Totals) -> list[list[int]]:

@@ -46,6 +46,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # authserv-id
     hasher: Hasher
     counters: CounterReader
+    regions: tuple[str, ...] = ()  # whose telephone numbers may stand without their country
 
 
 async def scan(
@@ -73,10 +74,10 @@ async def scan(
         The verdict with its evidence. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
         and a fault, no exception; the DNS, the finding `temperror`.
     """
-    message = parse(raw, truncated=size > len(raw))
+    message = parse(raw, truncated=size > len(raw), regions=site.regions)
     evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
     pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains)
-    known, faults = await read_known(site.counters, asked(pieces), now, message.words)
+    known, faults = await read_known(site.counters, asked(pieces), now)
     findings = [*message.findings, *_checked(message, envelope, site, now)]
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
@@ -149,13 +150,13 @@ def settle_put_off(shingle: Shingle, counters: CounterWriter, *, now: float) -> 
 
 
 async def read_known(
-    counters: CounterReader, wanted: tuple[Shingle, ...], now: float, words: int = 0
+    counters: CounterReader, wanted: tuple[Shingle, ...], now: float
 ) -> tuple[Known, tuple[str, ...]]:
     """Return what is counted of some shingles, and faults for the log."""
     try:
-        return Known(wanted, await counters.read(wanted, now), words=words), ()
+        return Known(wanted, await counters.read(wanted, now)), ()
     except StorePartial as error:
-        return Known(wanted, error.totals, words=words), (f"counters: {error}",)
+        return Known(wanted, error.totals), (f"counters: {error}",)
     except StoreError as error:
         return Known(), (f"counters: {error}",)
 

@@ -8,14 +8,19 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.policy.checks import (
+    disguised_program,
     executable_attachment,
     foreign_display_name,
     forged_helo,
     forged_reply,
     forged_verdict,
     gtube,
+    homograph_host,
     link_mismatch,
+    link_userinfo,
     odd_headers,
+    packed_program,
+    password_beside_archive,
 )
 from oborona.policy.checks.context import Check
 
@@ -27,7 +32,12 @@ _MODULES: Final = (
     odd_headers,
     foreign_display_name,
     link_mismatch,
+    link_userinfo,
+    homograph_host,
     executable_attachment,
+    packed_program,
+    disguised_program,
+    password_beside_archive,
 )
 
 CHECKS: Final[tuple[Check, ...]] = tuple(module.check for module in _MODULES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.message.kinds import PROGRAMS
 from oborona.policy.checks.context import Context
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -108,6 +109,6 @@ def check(context: Context) -> Finding | None:
             stem = attachment.name.lower().rsplit(".", 2)
             disguise = " (double extension)" if len(stem) == 3 and stem[1].strip() in HARMLESS else ""
             return Finding(SLUG, quoted(attachment.name, 80) + disguise)
-        if attachment.program:
+        if attachment.kind in PROGRAMS:
             return Finding(SLUG, quoted(attachment.name, 80) + " (a program by its first bytes)")
     return None

@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 from oborona.message import templates
-from oborona.message.fingerprint import COUNTED, MIN_WORDS, VALUES, Fingerprinter
+from oborona.message.fingerprint import (
+    MAX_LETTERS,
+    MIN_LETTERS,
+    MIN_LONG_WORDS,
+    VALUES,
+    Fingerprinter,
+    Likeness,
+)
+from oborona.message.hashing import Type
 from oborona.message.normalise import normalise
 from oborona.message.parse import parse
+from oborona.policy.known import shared_values
 
 PRINTER = Fingerprinter(b"0123456789abcdef")
 SLOTS = [  # a quarter of the words differ between two copies
@@ -22,6 +31,10 @@ SLOTS = [  # a quarter of the words differ between two copies
     "{Thousands|Hundreds|Many} of satisfied {people|clients|customers} have already {received|got|obtained} their money {quickly|fast|easily} without leaving home",
     "{do not|never} {miss|lose} this chance because the {offer|campaign|promotion} {ends|expires|finishes} {soon|this week|shortly}",
 ]  # fmt: skip
+
+
+def common(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    return sum(a == b for a, b in zip(one, other, strict=True))
 
 
 def variant(chance: random.Random) -> list[str]:
@@ -39,10 +52,10 @@ def variant(chance: random.Random) -> list[str]:
 
 def fourth_counts(messages: list[list[str]]) -> list[int]:
     """Return, for each message in turn, how often its 4th most common value was counted before it."""
-    counts: list[Counter[int]] = [Counter() for _ in range(COUNTED)]
+    counts: list[Counter[int]] = [Counter() for _ in range(VALUES)]
     fourth = []
     for words in messages:
-        values = PRINTER.values(words)[:COUNTED]
+        values = PRINTER.likeness(words).words
         fourth.append(sorted(counts[slot][value] for slot, value in enumerate(values))[-4])
         for slot, value in enumerate(values):
             counts[slot][value] += 1
@@ -51,48 +64,89 @@ def fourth_counts(messages: list[list[str]]) -> list[int]:
 
 def test_shape() -> None:
     words = [f"word{chr(97 + number)}" for number in range(26)]
-    values = PRINTER.values(words)
-    assert len(values) == VALUES
-    assert all(0 <= value < 1 << 64 for value in values)
-    assert values == PRINTER.values(words)
-    assert Fingerprinter(b"another key 16 o").values(words) != values
-    assert PRINTER.values(words[: MIN_WORDS - 1]) == ()
-    assert PRINTER.values(["a"] * 100)  # short words alone are taken, then
-    assert len(PRINTER.values(["\ud800long"] * 100_000)) == VALUES
+    found = PRINTER.likeness(words)
+    assert (len(found.words), len(found.characters)) == (VALUES, 0)
+    assert all(0 <= value < 1 << 64 for value in found.words)
+    assert found == PRINTER.likeness(words)
+    assert Fingerprinter(b"another key 16 o").likeness(words) != found
+    assert PRINTER.likeness(words[: MIN_LONG_WORDS - 1]).words == ()
+    assert len(PRINTER.likeness(words[:MIN_LONG_WORDS]).characters) == VALUES
+    assert len(PRINTER.likeness(["\ud800long"] * 100_000).words) == VALUES
+    assert PRINTER.likeness([]) == PRINTER.likeness(["short", "text"]) == Likeness()
 
 
 def test_shared_values_follow_similarity() -> None:
     chance = random.Random(1)
     words = [f"word{number}" for number in range(400)]
     half = words[:200] + [f"other{number}" for number in range(200)]
-    shared = sum(a == b for a, b in zip(PRINTER.values(words), PRINTER.values(half), strict=True))
-    assert 3 <= shared <= 20  # Jaccard a third: 11 of 32 expected, within 3 standard deviations
+    shared = common(PRINTER.likeness(words).words, PRINTER.likeness(half).words)
+    assert 1 <= shared <= 11  # Jaccard a third: 5.3 of 16 expected, within 3 standard deviations
     chance.shuffle(half)
-    assert sum(a == b for a, b in zip(PRINTER.values(words), PRINTER.values(half), strict=True)) <= 3
+    assert common(PRINTER.likeness(words).words, PRINTER.likeness(half).words) <= 3
 
 
 def test_a_campaign_of_varied_texts_meets_itself() -> None:
     chance = random.Random(20240607)
     messages = [variant(chance) for _ in range(300)]
     assert len({tuple(words) for words in messages}) == 300
-    values = [PRINTER.values(words)[:COUNTED] for words in messages]
-    modal = [Counter(each[slot] for each in values).most_common(1)[0][0] for slot in range(COUNTED)]
+    values = [PRINTER.likeness(words).words for words in messages]
+    modal = [Counter(each[slot] for each in values).most_common(1)[0][0] for slot in range(VALUES)]
     shared = [sum(a == b for a, b in zip(each, modal, strict=True)) for each in values]
-    assert sum(shared) / len(shared) >= COUNTED / 3
+    assert sum(shared) / len(shared) >= VALUES / 3
     fourth = fourth_counts(messages)
     assert next(place for place, count in enumerate(fourth) if count >= 8) < 40
     assert min(fourth[100:]) >= 8
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "Cheap watches and g00d pills at h@lf the price, order now at http://x.example",
+        "C h e a p watches and good p.i.l.l.s at half the price, order now",
+        "Cheap wathces and good pills at half the price, order now",
+        "Really cheap watches and good pills at half the price, order now",
+        "Dear Anna, cheap watches and good pills at half the price, order now",
+        "Order now! Cheap watches and good pills at half the price",
+        "\u0421\u200bh\u0435\u0430\u0440 watches \u0430nd good pills at half the price, order n\u03bfw 4711",
+    ],
+)
+def test_one_line_in_another_dress_meets_itself(copy: str) -> None:
+    line = "Cheap watches and good pills at half the price, order now"
+    one, other = (PRINTER.likeness(templates.words(normalise(text))) for text in (line, copy))
+    assert one.words == ()
+    assert common(one.characters, other.characters) >= shared_values(Type.CHARACTERS, VALUES)
+
+
+def test_other_lines_do_not_meet() -> None:
+    lines = [
+        "Cheap watches and good pills at half the price, order now",
+        "Thanks for the watches, I think they are good for the price",
+        "Could you send me the order for the pills by tomorrow?",
+        "The meeting is now at half past nine, in the usual room",
+    ]
+    found = [PRINTER.likeness(templates.words(normalise(line))).characters for line in lines]
+    assert all(len(values) == VALUES for values in found)
+    assert max(common(one, other) for place, one in enumerate(found) for other in found[:place]) <= 2
+
+
+def test_characters_need_letters_that_differ() -> None:
+    assert PRINTER.likeness(["a" * (MIN_LETTERS - 1)]).characters == ()
+    assert PRINTER.likeness(["ha"] * 200).characters == ()  # two windows
+    letters = [chr(0x4E00 + number) for number in range(MAX_LETTERS + 500)]
+    assert len(PRINTER.likeness(["".join(letters[:MIN_LETTERS])]).characters) == VALUES
+    assert len(PRINTER.likeness(["\ud800", *letters[:MIN_LETTERS]]).characters) == VALUES
+    assert PRINTER.likeness(["".join(letters)]) == PRINTER.likeness(["".join(letters[:MAX_LETTERS])])
 
 
 @pytest.mark.slow
 def test_good_mail_of_different_people_shares_little(corpus: list[Path]) -> None:
     ham = [path for path in corpus if "ham" in path.parent.name]
     random.Random(5).shuffle(ham)
-    seen: list[defaultdict[int, set[str]]] = [defaultdict(set) for _ in range(COUNTED)]
+    seen: list[defaultdict[int, set[str]]] = [defaultdict(set) for _ in range(VALUES)]
     common = total = 0
     for path in ham[:2000]:
         message = parse(path.read_bytes())
-        values = PRINTER.values(templates.words(normalise(message.text)))[:COUNTED]
+        values = PRINTER.likeness(templates.words(normalise(message.text))).words
         if not values or message.from_ is None:
             continue
         total += 1

@@ -8,7 +8,7 @@ import hashlib
 
 import pytest
 
-from oborona.message import attachments, transfer
+from oborona.message import file_names, kinds, transfer
 from oborona.message.findings import Findings
 from oborona.message.model import Message
 from oborona.message.parse import parse
@@ -98,7 +98,7 @@ def test_attachments() -> None:
     ],
 )
 def test_extensions(name: str, extension: str) -> None:
-    assert attachments.extension(name) == extension
+    assert file_names.extension(name) == extension
 
 
 @pytest.mark.parametrize("kind", [b"text/plain", b"text/html", b"application/x"])
@@ -106,7 +106,7 @@ def test_a_message_that_is_a_file(kind: bytes) -> None:
     content = b"MZ" + bytes(200)
     head = b"Content-Type: " + kind + b"; name=invoice.exe\nContent-Transfer-Encoding: base64\n\n"
     (attachment,) = read(head + base64.encodebytes(content)).attachments
-    assert (attachment.extension, attachment.program) == ("exe", True)
+    assert (attachment.extension, attachment.kind) == ("exe", "exe")
 
 
 def test_a_forwarded_message_under_a_file_name_is_read_and_is_a_file() -> None:
@@ -138,9 +138,11 @@ def test_a_text_sent_as_attachment_is_read_when_there_is_nothing_else() -> None:
 
 
 def test_pictures_are_told_by_their_octets() -> None:
-    for octets in (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBP", b"BM"):
-        assert attachments.is_picture(octets + b"...")
-    assert not attachments.is_picture(b"%PDF-1.4")
+    bitmap = b"BM" + (1000).to_bytes(4, "little") + bytes(8)
+    for octets in (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBP", bitmap):
+        assert kinds.kind(octets + b"...") in kinds.PICTURES
+    assert kinds.kind(b"%PDF-1.4") not in kinds.PICTURES
+    assert not kinds.kind(b"BMW is a make of cars")
 
 
 def test_uuencoded_files_leave_the_text() -> None:

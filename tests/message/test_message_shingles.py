@@ -51,11 +51,13 @@ def kinds(found: Pieces) -> dict[int, int]:
 
 def test_numbers_are_for_ever() -> None:
     assert {kind.name: kind.value for kind in Type} == {
-        "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
+        "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "CHARACTERS": 6, "SKELETON": 7, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
         "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "HELO": 18, "RDNS": 19, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
         "FROM_NAME": 24, "DKIM_DOMAIN": 25, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "IP_SENDER": 34, "IP_SENDERS": 35, "TEXT_IP": 38,
-        "TEXT_IPS": 39, "TEXT_RECIPIENT": 40, "TEXT_RECIPIENTS": 41, "ATTACHMENT_NAME": 42, "ATTACHMENT_TYPE": 43, "MIME_TREE": 47,
-        "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "ADDRESS": 56, "CHECKSUM": 62, "PICTURE": 63,
+        "TEXT_IPS": 39, "TEXT_RECIPIENT": 40, "TEXT_RECIPIENTS": 41, "ATTACHMENT_NAME": 42, "ATTACHMENT_TYPE": 43, "ATTACHMENT_SIZE": 44,
+        "MEMBER_NAME": 45, "MEMBER_CHECKSUM": 46, "MIME_TREE": 47,
+        "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "PATH": 53, "PHONE": 55, "ADDRESS": 56, "WALLET": 57, "HANDLE": 58, "PICTURE_HOST": 60, "LIST": 61,
+        "CHECKSUM": 62, "PICTURE": 63,
     }  # fmt: skip
     assert TYPES.keys() == set(Type)
     assert len({row.name for row in TYPES.values()}) == len(TYPES)
@@ -78,7 +80,7 @@ def test_pieces_of_a_message() -> None:
         Type.TEXT: 1, Type.TEMPLATE: 1, Type.OPENING: 1, Type.CLOSING: 1, Type.WORDS: 16, Type.SUBJECT: 1, Type.SUBJECT_TEMPLATE: 1,
         Type.CLIENT_IP: 1, Type.CLIENT_NETWORK: 1, Type.RDNS: 1, Type.HELO: 1, Type.MAIL_FROM: 1, Type.MAIL_FROM_DOMAIN: 1, Type.FROM: 1,
         Type.FROM_DOMAIN: 1, Type.FROM_NAME: 1, Type.REPLY_TO: 1, Type.MESSAGE_ID_DOMAIN: 1, Type.URL: 1, Type.HOST: 1, Type.LINK_DOMAIN: 1,
-        Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
+        Type.PATH: 1, Type.PICTURE_HOST: 1, Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
     }  # fmt: skip
     for kind, piece in (
         (Type.FROM, "ann@mail.example.co.uk"),
@@ -143,15 +145,48 @@ def test_nothing_short_or_empty_is_hashed() -> None:
     )
     assert Type.OPENING not in greeting
     assert Type.WORDS not in greeting
+    assert Type.SKELETON not in greeting
     assert Type.TEXT in greeting
 
 
-def test_a_short_text_counts_addresses_under_its_template() -> None:
-    found = pieces(b"Subject: x\n\nCheap pills for everybody who writes back 12345", ENVELOPE)
-    again = pieces(b"Subject: y\n\nCheap pills for everybody who writes back 99", ENVELOPE)
-    ours = [pair for pair in found.pairs if pair.distinct.type == 39]
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        (SENTENCE, {Type.WORDS: 16}),
+        (" ".join(SENTENCE.split()[:20]), {Type.WORDS: 16, Type.CHARACTERS: 16}),
+        ("Cheap pills for everybody who writes back", {Type.CHARACTERS: 16}),
+        ("Call me at six", {}),
+    ],
+    ids=["long", "between", "short", "too short"],
+)
+def test_texts_count_by_words_by_letters_or_both(text: str, counted: dict[int, int]) -> None:
+    found = pieces(f"Subject: x\n\n{text} 12345".encode(), ENVELOPE)
+    again = pieces(f"Subject: y\n\n{text} 99".encode(), ENVELOPE)
+    assert {kind: number for kind, number in kinds(found).items() if kind in (5, 6)} == counted
+    ours = [pair for pair in found.pairs if pair.distinct.type == Type.TEXT_IPS]
+    assert len(ours) == 8 * len(counted)
+    assert set(ours) <= set(again.pairs)
+
+
+def test_a_text_below_any_fingerprint_counts_addresses_under_its_template() -> None:
+    found = pieces(b"Subject: x\n\nIt is to be 12345 or so", ENVELOPE)
+    again = pieces(b"Subject: y\n\nIt is to be 99 or so", ENVELOPE)
+    ours = [pair for pair in found.pairs if pair.distinct.type == Type.TEXT_IPS]
     assert len(ours) == 1
     assert ours[0] in again.pairs
+
+
+def test_pages_of_one_build_share_their_skeleton_and_no_word() -> None:
+    def page(words: list[str]) -> set[tuple[int, int]]:
+        rows = "".join(
+            f"<tr><td class=cell7><a href='http://{word}.example'><img src=x.png></a><h2>{word}</h2></td></tr>"
+            for word in words
+        )
+        raw = f"Subject: {words[0]}\nContent-Type: text/html\n\n<table>{rows}</table>".encode()
+        return {(one.type, one.hash) for one in pieces(raw, Envelope()).shingles}
+
+    shared = page(["alpha", "bravo", "charlie", "delta"]) & page(["golf", "hotel", "india", "juliet"])
+    assert {kind for kind, _ in shared} == {Type.SKELETON}
 
 
 def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
@@ -204,7 +239,7 @@ def test_letters_of_one_list_do_not_look_alike_for_their_footer_or_quotations() 
     def words(own: str) -> set[int]:
         raw = f"From: a@a.example\nSubject: x\n\nBob wrote:\n{quoted}\n{own}\n{footer}".encode()
         pieces = shingles(parse(raw), Envelope(), Hasher(b"k" * 32))
-        return {shingle.hash for shingle in pieces.shingles if shingle.type == Type.WORDS}
+        return {shingle.hash for shingle in pieces.shingles if shingle.type in (Type.WORDS, Type.CHARACTERS)}
 
     assert len(words(first)) == 16
     assert not words(first) & words(second)

@@ -162,6 +162,61 @@ def test_link_mismatch(link: str, hit: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("link", "evidence"),
+    [
+        # rewritten by a gateway on the way: the reader comes out where he was told
+        ("https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fshop.example%2Fa&data=1", None),
+        (
+            "https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fevil.example%2Fa&data=1",
+            "shows shop.example leads to evil.example",
+        ),
+        # anybody's redirector may show what it likes, whatever its parameters say
+        (
+            "https://evil.example/?url=https%3A%2F%2Fshop.example%2Fa",
+            "shows shop.example leads to evil.example",
+        ),
+    ],
+)
+def test_link_mismatch_behind_redirectors(link: str, evidence: str | None) -> None:
+    assert found(html(f"<a href='{link}'>https://shop.example/a</a>")).get("link-mismatch") == evidence
+
+
+@pytest.mark.parametrize(
+    ("link", "evidence"),
+    [
+        ("http://bank.com@evil.example.com/", "begins with bank.com leads to evil.example.com"),
+        (
+            "http://www.bank.com%2Flogin@evil.example.com/",
+            "begins with www.bank.com leads to evil.example.com",
+        ),
+        ("http://bank.com:x@192.0.2.1/", "begins with bank.com leads to 192.0.2.1"),
+        ("http://ann@mail.example.com/", None),
+        ("ftp://anonymous:ann%40a.example@files.example.com/", None),
+        ("http://example.com@www.example.com/", None),
+        ("http://shop.example.com/@bank.com", None),
+        ("http://shop.example.com/?mail=ann@bank.com", None),
+    ],
+)
+def test_link_userinfo(link: str, evidence: str | None) -> None:
+    assert found(html(f"<a href='{link}'>here</a>")).get("link-userinfo") == evidence
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "evidence"),
+    [
+        ("<a href='http://p\u0430ypal.com/'>x</a>", HEAD, "xn--pypal-4ve.com reads paypal.com"),
+        ("<a href='http://xn--pypal-4ve.com/'>x</a>", HEAD, "xn--pypal-4ve.com reads paypal.com"),
+        ("x", HEAD.replace("ann@a.example", "ann@xn--pypal-4ve.com"), "xn--pypal-4ve.com reads paypal.com"),
+        ("<a href='http://пример.рф/'>x</a> <a href='http://münchen.de/'>x</a>", HEAD, None),
+        ("<a href='http://paypal.com/'>x</a>", HEAD, None),
+    ],
+)
+def test_homograph_host(body: str, head: str, evidence: str | None) -> None:
+    page = html(body, head).replace("text/html", "text/html; charset=utf-8")
+    assert found(page).get("homograph-host") == evidence
+
+
+@pytest.mark.parametrize(
     ("name", "data", "evidence"),
     [
         ("setup.exe", b"MZ\x90", "setup.exe"),

@@ -33,7 +33,7 @@ def test_without_spam_the_one_seen_most_answers() -> None:
     assert known(Type.URL, row(3), row(8), row(1)).count(Type.URL, Window.HOUR, Metric.SEEN) == 8
 
 
-def test_a_fingerprint_answers_with_what_a_fifth_of_its_values_reach() -> None:
+def test_a_fingerprint_answers_with_what_four_of_its_values_reach() -> None:
     values = [row(0)] * 12 + [row(9), row(30), row(31), row(7)]
     assert known(Type.WORDS, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
     assert known(Type.TEXT_IPS, *values[8:]).count(Type.TEXT_IPS, Window.HOUR, Metric.SEEN) == 30
@@ -41,11 +41,35 @@ def test_a_fingerprint_answers_with_what_a_fifth_of_its_values_reach() -> None:
     assert known(Type.WORDS, *[row(0)] * 13, *[row(500)] * 3).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
 
 
-def test_a_short_text_must_share_a_third() -> None:
-    shingles = [Shingle(Type.WORDS, number) for number in range(16)]
+def test_of_the_values_of_characters_six_must_be_shared() -> None:
     totals: Totals = [row(0)] * 10 + [row(count) for count in (1, 2, 3, 4, 5, 6)]
-    assert Known(shingles, totals, words=12).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 1
-    assert Known(shingles, totals, words=300).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 3
+    assert known(Type.CHARACTERS, *totals).count(Type.CHARACTERS, Window.HOUR, Metric.SEEN) == 1
+    assert known(Type.WORDS, *totals).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 3
+
+
+def shown(*values: tuple[Type, list[int]]) -> Known:
+    """Return what is known of a message whose values of each type were seen so often."""
+    shingles = [Shingle(kind, number) for kind, counts in values for number in range(len(counts))]
+    return Known(shingles, [row(count) for _, counts in values for count in counts])
+
+
+def test_copies_are_counted_by_the_fingerprint_that_knows_more_of_them() -> None:
+    both = shown((Type.CHARACTERS, [9] * 16), (Type.WORDS, [4] * 16), (Type.TEMPLATE, [70]))
+    assert both.copies(Window.DAY, Metric.SEEN) == 9
+    assert shown((Type.WORDS, [4] * 16)).copies(Window.DAY, Metric.SEEN) == 4
+    assert shown((Type.TEMPLATE, [70])).copies(Window.DAY, Metric.SEEN) == 70
+    assert Known().copies(Window.DAY, Metric.SEEN) == 0
+
+
+def test_unique_counts_hang_on_either_fingerprint() -> None:
+    def ips(kinds: tuple[Type, ...], counts: list[int]) -> int:
+        values = [(kind, [1] * 16) for kind in kinds]
+        return shown(*values, (Type.TEXT_IPS, counts)).count(Type.TEXT_IPS, Window.DAY, Metric.SEEN)
+
+    assert ips((Type.WORDS,), [9, 8, 7, 0, 0, 0, 0, 0]) == 8
+    assert ips((Type.CHARACTERS,), [9, 8, 7, 0, 0, 0, 0, 0]) == 7
+    assert ips((Type.CHARACTERS, Type.WORDS), [0] * 8 + [9, 8, 7, 0, 0, 0, 0, 0]) == 7
+    assert ips((), [5]) == 5  # of a template
 
 
 def test_a_message_asks_for_its_pieces_and_for_what_its_pairs_count_each_once() -> None:

@@ -110,7 +110,12 @@ class Asked:
             click.echo(f"oborona: {error}; scored without counts", err=True)
             stored, counters = None, MemoryCounters()
         try:
-            yield Site(name=site_name(self.loaded), hasher=hasher, counters=counters)
+            yield Site(
+                name=site_name(self.loaded),
+                hasher=hasher,
+                counters=counters,
+                regions=tuple(self.loaded.settings.site.regions.split()),
+            )
         finally:
             if stored is not None:
                 stored.close()

@@ -54,10 +54,10 @@ def show(asked: Asked, what: str, every: bool, out: bool) -> None:
         if shingle is not None:
             _draw(store, [shingle], prefix, every=True)
             return
-        hasher = Hasher(asked.keys().shingles)
+        hasher, regions = Hasher(asked.keys().shingles), tuple(asked.loaded.settings.site.regions.split())
         for source in messages(path):
             echo(source.name)
-            pieces = list(pieces_asked(shingles(parse(source.raw), Envelope(), hasher)))
+            pieces = list(pieces_asked(shingles(parse(source.raw, regions=regions), Envelope(), hasher)))
             _draw(store, pieces, prefix, every=every)
 
 

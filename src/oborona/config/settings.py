@@ -26,6 +26,16 @@ def _nodes(value: str) -> None:
             raise ValueError(f"{one!r} is no node; write HOST:PORT") from None
 
 
+def _regions(value: str) -> None:
+    if not value:
+        return
+    from phonenumbers import SUPPORTED_REGIONS  # noqa: PLC0415 - a large table, for those who name a country
+
+    for one in value.split():
+        if one not in SUPPORTED_REGIONS:
+            raise ValueError(f"{one!r} is no country with telephones; write its two capital letters")
+
+
 def _networks(value: str) -> None:
     for one in value.split():
         try:
@@ -72,6 +82,17 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
             description="Networks of our own machines and people, with spaces between: no DNS list, SPF, DMARC or"
             " reputation stands in their way. Loopback and private addresses always are.",
             extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": _networks},
+        ),
+    ] = ""
+    regions: Annotated[
+        str,
+        Meta(
+            max_length=200,
+            description="Countries whose telephone numbers are found in mail without a + in front, our own first.",
+            extra={
+                "allowed": 'two-letter codes with spaces between, such as "RU DE", or ""',
+                "check": _regions,
+            },
         ),
     ] = ""
     submission_ports: Annotated[

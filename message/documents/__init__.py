@@ -1,0 +1,1 @@
+"""What in a document acts by itself: macros, scripts, programs inside, templates from elsewhere.  Found by structure, never run."""

@@ -1,0 +1,43 @@
+"""Attached web pages and drawings (HTML, SVG): opened in a browser they are a site of their own, that no link list knows."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from oborona.message.findings import Findings
+
+MAX_SEARCHED: Final = 512 << 10  # octets, half of them from the end: a page of a form and a script has 10,000
+_HANDLER: Final = re.compile(rb"\son(?:load|error|click|mouseover)\s*=")
+_ASKS: Final = re.compile(rb"<input[^<>]{1,400}?type\s*=\s*[\"']?password")
+_LEADS: Final = re.compile(
+    rb"<meta[^<>]{1,200}?http-equiv\s*=\s*[\"']?refresh[^<>]{1,200}?url\s*=|"
+    rb"\b(?:window|document|self|top|parent)\s*\.\s*location(?:\s*\.\s*(?:href|replace|assign))?\s*[=(]"
+)
+# Words without which a pattern cannot be there: looking for them first is ten times faster.
+_HANDLERS: Final = (b"onload", b"onerror", b"onclick", b"onmouseover")
+_SCRIPTS: Final = (b"<script", b"javascript:", b"<foreignobject")
+
+
+def look(octets: bytes, name: str, findings: Findings) -> None:
+    """Look for scripts, for a form that asks for a password, for a page that leads elsewhere at once.
+
+    Args:
+        octets: of the page.
+        name: for evidence.
+        findings: gets page-script, page-password, page-leads-away.
+
+    """
+    if len(octets) > MAX_SEARCHED:
+        octets = octets[: MAX_SEARCHED // 2] + octets[-MAX_SEARCHED // 2 :]
+    if octets[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        octets = octets.replace(b"\0", b"")
+    octets = octets.lower()
+    if any(mark in octets for mark in _SCRIPTS) or (
+        any(mark in octets for mark in _HANDLERS) and _HANDLER.search(octets)
+    ):
+        findings.add("page-script", name)
+    if b"password" in octets and _ASKS.search(octets):
+        findings.add("page-password", name)
+    if (b"location" in octets or b"refresh" in octets) and _LEADS.search(octets):
+        findings.add("page-leads-away", name)

@@ -1,0 +1,137 @@
+"""What a message names that means something outside it: telephones, wallets, handles, and the mailing list it is of.
+
+Text and subject are searched in what a reader sees, links in where they lead. Links and e-mail addresses are entities too; they have
+more to say, and stand in `Message.links` and `Message.addresses`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import re2
+
+from oborona.message import handles, links, path_templates, phones, wallets
+from oborona.message.findings import Findings, quoted
+from oborona.message.hypertext import Page
+from oborona.message.model import Entity, Header, Kind, Link, Place
+from oborona.message.normalise import normalise
+
+MAX_WAYS: Final = 4  # to leave a list that are read
+MAX_HEADER: Final = 2000  # characters of a field that are searched
+
+# One pass over the text instead of one for each kind: most messages hold none of them.
+_MAY_HOLD: Final = re2.compile(f"{phones.HINT}|{wallets.HINT}|{handles.HINT}".encode())
+_DIALS: Final = frozenset({"tel", "sms", "callto"})
+_PAYS: Final = frozenset({"bitcoin", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"})
+_LIST_ID: Final = re.compile(r"<([^<>\s]{1,255})>\s*\Z")
+_IN_BRACKETS: Final = re.compile(r"<([^<>]{1,2000})>")
+
+
+def read(
+    text: str,
+    normal: str,
+    headers: tuple[Header, ...],
+    pages: list[Page],
+    found_links: tuple[Link, ...],
+    regions: tuple[str, ...],
+    findings: Findings,
+) -> tuple[Entity, ...]:
+    """Return the distinct entities of a message, in the order: text, links, headers.
+
+    Args:
+        text: what a reader sees.
+        normal: the same, `normalise`d.
+        headers: of the message.
+        pages: its HTML.
+        found_links: its links.
+        regions: whose telephone numbers may stand without their country, as ISO 3166 codes.
+        findings: keeps count of what the message has cost.
+    """
+    gathered = _Gathered()
+    gathered.text(text, normal, Place.TEXT, regions, findings)
+    for page in pages:
+        for target in page.targets:
+            gathered.target(target.url, target.place, findings)
+    for link in found_links:
+        gathered.link(link, findings)
+    said: list[str] = []
+    for header in headers:
+        if header.name in {"subject", "from"}:
+            said.append(header.value[:MAX_HEADER])
+        elif header.name == "list-id":
+            gathered.list_id(header.value[-MAX_HEADER:])
+        elif header.name == "list-unsubscribe":
+            gathered.unsubscribe(header.value[:MAX_HEADER])
+    head = "\n".join(said)
+    gathered.text(head, normalise(head), Place.HEADER, regions, findings)
+    return tuple(gathered.found.values())
+
+
+class _Gathered:
+    def __init__(self) -> None:
+        self.found: dict[tuple[Kind, str, Place], Entity] = {}
+
+    def add(self, kind: Kind, value: str, raw: str, place: Place) -> None:
+        if value:
+            self.found.setdefault((kind, value, place), Entity(kind, value, quoted(raw), place))
+
+    def text(
+        self, text: str, normal: str, place: Place, regions: tuple[str, ...], findings: Findings
+    ) -> None:
+        hinted = _MAY_HOLD.search(normal.encode("utf-8", "surrogatepass")) is not None
+        if not hinted and not regions:
+            return
+        for value, raw in phones.in_text(normal, regions, findings):
+            self.add(Kind.PHONE, value, raw, place)
+        if not hinted:
+            return
+        for value, raw in wallets.in_text(text, findings):
+            self.add(Kind.WALLET, value, raw, place)
+        for value, raw in handles.in_text(normal):
+            self.handle(value, raw, place, findings)
+
+    def handle(self, value: str, raw: str, place: Place, findings: Findings) -> None:
+        self.add(Kind.HANDLE, value, raw, place)
+        number = handles.phone(value)
+        if number:
+            self.add(Kind.PHONE, phones.of_link(number, findings), raw, place)
+
+    def target(self, url: str, place: Place, findings: Findings) -> None:
+        """Look at a link that leads nowhere on the web."""
+        scheme, colon, rest = url.strip()[:200].partition(":")
+        scheme = scheme.lower()
+        if not colon or scheme in ("http", "https", "mailto"):
+            return
+        if scheme in _DIALS:
+            self.add(Kind.PHONE, phones.of_link(rest, findings), url, place)
+        elif scheme in _PAYS:
+            for value, _ in wallets.in_text(f"{scheme} wallet {rest}", findings):
+                self.add(Kind.WALLET, value, url, place)
+        else:
+            value = handles.of_scheme(url)
+            if value:
+                self.handle(value, url, place, findings)
+
+    def link(self, link: Link, findings: Findings) -> None:
+        value = handles.of_link(link.url, link.host)
+        if value:
+            self.handle(value, link.url, link.place, findings)
+
+    def list_id(self, value: str) -> None:
+        """Take the identifier of a list, without the words before it. Source: RFC 2919 s3."""
+        match = _LIST_ID.search(value)
+        self.add(Kind.LIST, (match[1] if match else "").lower(), value, Place.HEADER)
+
+    def unsubscribe(self, value: str) -> None:
+        """Take where a list is left, without what tells one reader from another. Source: RFC 2369 s3.2."""
+        for url in _IN_BRACKETS.findall(value)[:MAX_WAYS]:
+            address = links.mail_address(url)
+            if address:
+                name, _, domain = address.partition("@")
+                self.add(Kind.UNSUBSCRIBE, f"{path_templates.varied(name)}@{domain}", url, Place.HEADER)
+                continue
+            link = links.link(url, "", Place.HEADER)
+            if link is not None:
+                where = path_templates.template(link.url, link.host, link.domain)
+                self.add(Kind.UNSUBSCRIBE, where, url, Place.HEADER)

@@ -1,0 +1,28 @@
+"""An archive or a document carries a program, alone or with little beside it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.message.kinds import PROGRAMS
+from oborona.policy.checks.context import Context
+from oborona.policy.checks.executable_attachment import EXECUTABLE
+from oborona.policy.text import quoted
+from oborona.types import Finding
+
+SLUG: Final = "packed-program"
+
+# Files beside the program: source code and installed software come by the dozen, and hold scripts and libraries; bait comes alone.
+FEW: Final = 5
+
+
+def check(context: Context) -> Finding | None:
+    """Return a finding for the first such program; the evidence is its name and that of what it is in."""
+    for attachment in context.message.attachments:
+        files = [member for member in attachment.members if member.size != 0]
+        if len(files) > FEW:
+            continue
+        for member in files:
+            if member.extension in EXECUTABLE or member.kind in PROGRAMS:
+                return Finding(SLUG, f"{quoted(attachment.name, 40)}: {quoted(member.name, 60)}")
+    return None
