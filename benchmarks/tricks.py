@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from tests.letters import NAMES
+
 Trick = Callable[[str, random.Random], str]
 
 _WORD: Final = re.compile(r"(?<![\w@./:=-])[A-Za-z]{4,}(?![\w@/:=-])")  # no part of a link or an address
@@ -19,20 +21,6 @@ _LINK: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _LOOK_ALIKE: Final = dict(zip("aceiopsxyABCEHIKMOPTX", "асеіорѕхуАВСЕНІКМОРТХ", strict=True))  # noqa: RUF001 - the trick
 _DIGIT: Final = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7", "l": "1"}
-_NAMES: Final = (
-    "Anna",
-    "Boris",
-    "Carla",
-    "Dmitri",
-    "Elena",
-    "Frank",
-    "Grace",
-    "Hugo",
-    "Irina",
-    "Jonas",
-    "Kate",
-    "Lev",
-)
 _SYNONYMS: Final = [
     group.split()
     for group in (
@@ -112,7 +100,7 @@ def _synonyms(text: str, chance: random.Random) -> str:
 
 def _links(text: str, chance: random.Random) -> str:
     def link(_: re.Match[str] | None = None) -> str:
-        return f"http://{chance.choice(_NAMES).lower()}{chance.randrange(10**5)}.example/{chance.getrandbits(40):x}"
+        return f"http://{chance.choice(NAMES).lower()}{chance.randrange(10**5)}.example/{chance.getrandbits(40):x}"
 
     return _LINK.sub(link, text) + f"\n\n{link()}\n"
 
@@ -140,8 +128,8 @@ def _punctuation(text: str, chance: random.Random) -> str:
 
 
 def _greeted(text: str, chance: random.Random) -> str:
-    name, other = chance.sample(_NAMES, 2)
-    return f"{chance.choice(('Dear', 'Hello', 'Hi'))} {name},\n\n{text}\n\nKind regards,\n{other} {chance.choice(_NAMES)}son\n"
+    name, other = chance.sample(NAMES, 2)
+    return f"{chance.choice(('Dear', 'Hello', 'Hi'))} {name},\n\n{text}\n\nKind regards,\n{other} {chance.choice(NAMES)}son\n"
 
 
 def _rewrapped(text: str, chance: random.Random) -> str:

@@ -23,10 +23,8 @@ class Awaited(NamedTuple):
 
 def awaited(policy: Policy, stage: Stage) -> Awaited:
     """Return what has to be known before the rules of a stage can run."""
-    named = frozenset[str]().union(
-        *(names for at, names in policy.compiled.named.items() if at.order <= stage.order)
-    )
-    return Awaited(spf=bool(named & _SPF) and stage is not Stage.CONNECT, iprev=bool(named & _IPREV))
+    named = policy.compiled.named[stage]
+    return Awaited(spf=not named.isdisjoint(_SPF), iprev=not named.isdisjoint(_IPREV))
 
 
 class Deciding:

@@ -136,7 +136,7 @@ def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
     addresses = [f"198.18.{place % 256}.{place // 256 + 1}" for place in range(clients)]
     letters = []
     for place in range(number):
-        name = chance.choice(_NAMES)
+        name = chance.choice(NAMES)
         domain = (
             f"{chance.choice(_WORDS)}-{chance.choice(_WORDS)}{chance.randrange(100)}.{chance.choice(_ENDS)}"
         )
@@ -209,7 +209,7 @@ def _varied(text: str, chance: random.Random) -> str:
     return re.sub(r"<([^<>]*)>", lambda choice: chance.choice(choice[1].split("|")), text)
 
 
-_NAMES: Final = (
+NAMES: Final = (
     "Anna",
     "Boris",
     "Carla",

@@ -101,11 +101,7 @@ def _read(data: bytes, asked: bytes, kind: Kind) -> Reply:
             owner, at = name, at + 2
         else:
             owner, at = names.read(data, at)
-        its_kind, its_class, ttl, length = _RECORD.unpack_from(data, at)
-        at += 10
-        end = at + length
-        if end > len(data):
-            raise Malformed("record breaks off")
+        its_kind, its_class, ttl, at, end = _record(data, at)
         if its_class == _IN and its_kind == kind:
             records, least = found.get(owner) or ([], ttl)
             records.append(_READ[kind](data, at, end))
@@ -118,17 +114,22 @@ def _read(data: bytes, asked: bytes, kind: Kind) -> Reply:
     return Reply(exists, aliases, records_of, denied)
 
 
+def _record(data: bytes, at: int) -> tuple[int, int, int, int, int]:
+    """Return kind, class and TTL of the record whose name ends at a place, and where its data begin and end."""
+    kind, its_class, ttl, length = _RECORD.unpack_from(data, at)
+    begin = at + _RECORD.size
+    if begin + length > len(data):
+        raise Malformed("record breaks off")
+    return kind, its_class, ttl, begin, begin + length
+
+
 def _denial(data: bytes, at: int, authorities: int, additionals: int) -> int | None:
     """Return how long a denial may be kept: RFC 2308 section 5."""
     kept: int | None = None
     referred = False
     for number in range(authorities + additionals):
         _owner, at = names.read(data, at)
-        its_kind, its_class, ttl, length = _RECORD.unpack_from(data, at)
-        at += 10
-        end = at + length
-        if end > len(data):
-            raise Malformed("record breaks off")
+        its_kind, its_class, ttl, at, end = _record(data, at)
         if number < authorities and its_class == _IN:
             if its_kind == Kind.SOA:
                 *_, minimum = _soa_fields(data, at, end)

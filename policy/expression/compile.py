@@ -45,7 +45,7 @@ class CompiledRules:
     Attributes:
         rules: as given, in their order.
         stages: from which stage on each rule runs, by name.
-        named: the facts that the rules of each stage name.
+        named: the facts that the rules of each stage, and of those before it, name.
         source: the generated code, for a reader.
     """
 
@@ -102,7 +102,7 @@ def compile_rules(rules: Sequence[Rule], schema: Schema) -> CompiledRules:
     exec(compile(source, "<rules>", "exec"), names)  # noqa: S102 - the code was put together by `check`
     stages = {item.rule.name: item.stage for item in checked}
     named = {
-        stage: frozenset[str]().union(*(item.named for item in checked if item.stage is stage))
+        stage: frozenset[str]().union(*(item.named for item in checked if item.stage.order <= stage.order))
         for stage in Stage
     }
     return CompiledRules(tuple(rules), stages, named, source, names["run"])

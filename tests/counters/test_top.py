@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import pytest
 
@@ -51,46 +51,21 @@ class Subject(Counting, Protocol):
     ) -> Ranks: ...
 
 
-class InStore:
+W = TypeVar("W", bound=CounterWriter | ClusterWriter)
+
+
+class Applied(Generic[W]):
     """Adds go all the way through spool and writer before they are asked for."""
 
-    def __init__(self, directory: Path) -> None:
-        self.writer = CounterWriter(directory)
-        self.worker = LmdbCounters(directory, "worker-0", environment=self.writer.environment)
-        self.stored = StoredCounters(Reader(directory, self.writer.environment))
-        self.add = self.worker.add
-        self.forget = self.worker.forget
+    writer: W
+    worker: LmdbCounters | ClusterCounters
+    reader: StoredCounters | ClusterReader
 
-    async def top(
-        self,
-        shingle_type: int,
-        metric: Metric,
-        window: Window,
-        now: float,
-        prefix: Prefix = Prefix.IN,
-        limit: int = 20,
-    ) -> Ranks:
-        self.worker.flush(now)
-        while self.writer.step(now):
-            pass
-        self.writer.keep_top()
-        return await self.stored.top(shingle_type, metric, window, now, prefix, limit)
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        self.worker.add(pieces, amounts, now, prefix)
 
-    def close(self) -> None:
-        self.stored.close()
-        self.worker.close()
-        self.writer.close()
-
-
-class InCluster:
-    """Adds go all the way into a cluster before they are asked for."""
-
-    def __init__(self, directory: Path, access: Access) -> None:
-        self.writer = ClusterWriter(directory, access)
-        self.worker = ClusterCounters(directory, "worker-0", access, environment=self.writer.environment)
-        self.reader = ClusterReader(directory, access, environment=self.writer.environment)
-        self.add = self.worker.add
-        self.forget = self.worker.forget
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        self.worker.forget(shingle, now, prefix)
 
     async def top(
         self,
@@ -111,6 +86,24 @@ class InCluster:
         self.reader.close()
         self.worker.close()
         self.writer.close()
+
+
+class InStore(Applied[CounterWriter]):
+    """In LMDB."""
+
+    def __init__(self, directory: Path) -> None:
+        self.writer = CounterWriter(directory)
+        self.worker = LmdbCounters(directory, "worker-0", environment=self.writer.environment)
+        self.reader = StoredCounters(Reader(directory, self.writer.environment))
+
+
+class InCluster(Applied[ClusterWriter]):
+    """In a cluster."""
+
+    def __init__(self, directory: Path, access: Access) -> None:
+        self.writer = ClusterWriter(directory, access)
+        self.worker = ClusterCounters(directory, "worker-0", access, environment=self.writer.environment)
+        self.reader = ClusterReader(directory, access, environment=self.writer.environment)
 
 
 @pytest.fixture(params=["memory", "store", "cluster"])
@@ -292,7 +285,7 @@ async def test_a_damaged_note_is_said_and_the_others_go_on(tmp_path: Path) -> No
         txn.put(damaged, txn.get(damaged, b"")[:-1])
         txn.put(TOP_KEY + b"?", b"nonsense")
     with pytest.raises(StoreError, match="no note"):
-        await first.stored.top(FROM, Metric.SEEN, Window.DAY, NOON)
+        await first.reader.top(FROM, Metric.SEEN, Window.DAY, NOON)
     problems = first.writer.verify().problems
     assert [problem.split(":")[0] for problem in problems] == sorted([damaged.hex(), (TOP_KEY + b"?").hex()])
     first.close()

@@ -14,27 +14,12 @@ from struct import pack
 
 import pytest
 
-from oborona.message import contents
 from oborona.message.contents import Contents
-from oborona.message.findings import Findings
+from tests.message.packing import look, zipped
 
 FILES = Path(__file__).parent / "files"
 PROGRAM = b"MZ\x90\0" + bytes(200)
 LETTER = b"a letter to read " * 20
-
-
-def look(octets: bytes, name: str = "a.bin") -> tuple[Contents, dict[str, str]]:
-    findings = Findings()
-    found = contents.look(octets, name, name.rpartition(".")[2], "application/octet-stream", findings)
-    return found, {each.name: each.evidence for each in findings.all()}
-
-
-def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, method)
-    return out.getvalue()
 
 
 def tarred(files: dict[str, bytes], form: int = tarfile.PAX_FORMAT) -> bytes:

@@ -19,17 +19,10 @@ import pytest
 from oborona.message import contents
 from oborona.message.findings import Findings
 from tests.message.office_files import compound_file
+from tests.message.packing import zipped
 
 CPU = 0.25  # seconds
 MEMORY = 100 << 20  # octets
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def deflated_zeros(gigabytes: int) -> bytes:

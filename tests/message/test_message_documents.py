@@ -9,30 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from oborona.message import contents
-from oborona.message.contents import Contents
 from oborona.message.documents import macros
 from oborona.message.documents.compound_file import CompoundFile
-from oborona.message.findings import Findings
 from tests.message.office_files import compound_file, container, macro_project
+from tests.message.packing import look, zipped
 
 FILES = Path(__file__).parent / "files"
 RUNS = b'Sub AutoOpen()\r\n  Shell "cmd /c start"\r\nEnd Sub\r\n'
 HARMLESS = b'Sub say_hello()\r\n  MsgBox "hello"\r\nEnd Sub\r\n'
 
 
-def look(octets: bytes, name: str) -> tuple[Contents, dict[str, str]]:
-    findings = Findings()
-    found = contents.look(octets, name, name.rpartition(".")[2], "application/octet-stream", findings)
-    return found, {each.name: each.evidence for each in findings.all()}
-
-
 def package(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {"[Content_Types].xml": b"<Types/>", **files}.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return zipped({"[Content_Types].xml": b"<Types/>", **files})
 
 
 @pytest.mark.parametrize(

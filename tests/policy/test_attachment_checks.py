@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import base64
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.message.packing import zipped
 from tests.policy.test_checks import HEAD, attached, found
 
 FILES = Path(__file__).parents[1] / "message/files"
 PROGRAM = b"MZ\x90\0" + bytes(100)
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 SOURCES = {f"src/module{number}.c": b"int x;" for number in range(20)}

@@ -1,16 +1,14 @@
 """The lines that we ship for the policy service, in a real Postfix."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
+from tests.postfix.shipped import Lines
 
-LINES = Path(__file__).resolve().parents[2] / "etc/postfix/main.cf.policy-service"
-SHIPPED = "unix:/run/oborona/policy.sock"
+LINES = Lines("main.cf.policy-service", "unix:/run/oborona/policy.sock")
 RULE = '[verdict]\nreject_score = 200\n[[rule]]\nname = "NOBODY"\nwhen = "recipient == \'nobody@example.test\'"\nscore = 300\n'
 NOBODY = ["nobody@example.test"]
 WHOLE = b"Subject: x\r\n\r\nhello\r\n"
@@ -18,23 +16,8 @@ WHOLE = b"Subject: x\r\n\r\nhello\r\n"
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
 
 
-def settings(address: str) -> dict[str, str]:
-    """Return what the file sets, with the socket of a test."""
-    lines = [
-        line.partition(" = ") for line in LINES.read_text().splitlines() if line and not line.startswith("#")
-    ]
-    assert any(SHIPPED in value for _, _, value in lines)
-    return {name: value.replace(SHIPPED, address) for name, _, value in lines}
-
-
 def test_postfix_understands_every_line(tmp_path: Path) -> None:
-    (tmp_path / "main.cf").write_text("compatibility_level = 3.6\n" + LINES.read_text())
-    shutil.copy("/usr/share/postfix/master.cf.dist", tmp_path / "master.cf")
-    found = subprocess.run(
-        ["/usr/sbin/postconf", "-c", tmp_path, "-n"], capture_output=True, text=True, check=True, timeout=30
-    )
-    assert found.stderr == ""
-    assert "check_policy_service { unix:/run/oborona/policy.sock, " in found.stdout
+    assert "check_policy_service { unix:/run/oborona/policy.sock, " in LINES.as_understood(tmp_path)
 
 
 def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(open_folder: Path) -> None:
@@ -47,7 +30,7 @@ def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(open_f
         "paths.policy": open_folder / "policy.d",
         "milter.workers": 1,
     }
-    with Postfix(main=settings(address) | {"mynetworks": "192.0.2.0/24"}) as postfix:
+    with Postfix(main=LINES.settings(address) | {"mynetworks": "192.0.2.0/24"}) as postfix:
         assert postfix.send(WHOLE, recipients=NOBODY)[-1].startswith("250 ")
         with Oborona(door):
             assert postfix.send(WHOLE, recipients=NOBODY)[-1].startswith("550 5.7.1 ")
