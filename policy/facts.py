@@ -52,7 +52,7 @@ TABLE: Final[tuple[Fact, ...]] = (
         _C,
         "one of ours: it logged in, is in a network of the site, came by a submission port, or is no client on the Internet",
     ),
-    _fact("lists.client", Words, _C, "DNS lists that list the client's address"),
+    _fact("lists.client", Words, _C, "DNS lists that list the client's address or name"),
     _fact(
         "iprev.result",
         str,
@@ -73,7 +73,7 @@ TABLE: Final[tuple[Fact, ...]] = (
         "lists.sender",
         Words,
         _S,
-        "DNS lists that list the HELO name, the client's name or the domain of MAIL FROM",
+        "DNS lists that list the HELO name or the domain of MAIL FROM",
     ),
     _fact(
         "spf.result", str, _S, "SPF of MAIL FROM: none, neutral, pass, fail, softfail, temperror, permerror"
