@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
 from oborona.policy.evidence import Silence  # noqa: E402
-from oborona.policy.facts import SCHEMA  # noqa: E402
+from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.scan import Site, scan, settle  # noqa: E402
 from oborona.types import Action, Client, Envelope  # noqa: E402

@@ -47,7 +47,7 @@ from oborona.milter.resolver import names, wire  # noqa: E402
 from oborona.milter.session import Bench, Session  # noqa: E402
 from oborona.milter.status import Tally  # noqa: E402
 from oborona.milter.stores import open_counters, open_writer  # noqa: E402
-from oborona.policy.facts import SCHEMA  # noqa: E402
+from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.known import asked  # noqa: E402
 from oborona.policy.ports import CounterReader, CounterWriter  # noqa: E402
 from oborona.policy.scan import Site, read_known  # noqa: E402

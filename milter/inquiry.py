@@ -32,9 +32,9 @@ from oborona.message.model import Message
 from oborona.milter.lists import Lists, Looked
 from oborona.milter.spf_checks import SpfChecks
 from oborona.policy.evidence import Evidence
-from oborona.policy.facts import is_own
 from oborona.policy.load import Policy
 from oborona.policy.local import match
+from oborona.policy.own import is_own
 from oborona.reputation.dnslists import Asked
 from oborona.types import Envelope, Stage
 

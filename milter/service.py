@@ -33,7 +33,7 @@ from oborona.milter.reply import Answer
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.tables import SLOWEST_S
 from oborona.recheck import schema

@@ -24,11 +24,11 @@ from oborona.milter.log import event
 from oborona.milter.reply import ACCEPT, CONTINUE, FIELD_NAME, AddHeader, Answer, RemoveHeader, Reply, refuse
 from oborona.milter.status import Tally
 from oborona.policy.decide import unfinished
-from oborona.policy.facts import is_own
 from oborona.policy.glance import glance
 from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, reason, trace
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
+from oborona.policy.own import is_own
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, scan, settle, settle_put_off
 from oborona.policy.stages import Deciding

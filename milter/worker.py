@@ -33,7 +33,7 @@ from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
 from oborona.milter.session import Bench, Session
 from oborona.milter.stores import open_counters
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.ident import Numbers

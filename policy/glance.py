@@ -13,11 +13,12 @@ import msgspec
 from oborona.message.shingles import envelope_shingles
 from oborona.policy.decide import TEMPERROR, decide, enforced
 from oborona.policy.evidence import Inquiry
-from oborona.policy.facts import early_facts, is_own
+from oborona.policy.gathered import early_facts
 from oborona.policy.history import REPIP_POOR, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
+from oborona.policy.own import is_own
 from oborona.policy.scan import Site, read_known
 from oborona.policy.stages import awaited
 from oborona.reputation.address import Flag

@@ -21,8 +21,8 @@ from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
 from oborona.message.shingles import Type, client_network
 from oborona.policy.evidence import Evidence
-from oborona.policy.facts import is_own
 from oborona.policy.known import Known
+from oborona.policy.own import is_own
 from oborona.policy.ports import CounterReader
 from oborona.policy.tables import GreylistTable
 from oborona.types import Action, Envelope, Metric, Prefix, Shingle, Verdict, Window

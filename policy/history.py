@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.facts import is_own
 from oborona.policy.known import Known
 from oborona.policy.load import Policy
+from oborona.policy.own import is_own
 from oborona.reputation.address import Flag
 from oborona.types import Envelope, RuleHit
 

@@ -16,7 +16,8 @@ from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
 from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
 from oborona.policy.evidence import Evidence, Inquiry
-from oborona.policy.facts import Facts, facts_of
+from oborona.policy.facts import Facts
+from oborona.policy.gathered import facts_of
 from oborona.policy.greylist import greylisted
 from oborona.policy.history import REPIP_BAD, refusal
 from oborona.policy.known import Known, asked

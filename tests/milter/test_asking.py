@@ -16,7 +16,7 @@ from oborona.config import Dns, Settings, Site
 from oborona.message.parse import parse
 from oborona.milter import asking as asking_module
 from oborona.milter.asking import Asking
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.types import Client, Envelope
 from tests.authentication.signing import LETTER, dkim_field, rsa

@@ -27,7 +27,7 @@ from oborona.milter.reply import Answer as Said
 from oborona.milter.resolver import Budgeted
 from oborona.milter.session import Bench, Session
 from oborona.milter.status import Tally
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy

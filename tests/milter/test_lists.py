@@ -14,7 +14,7 @@ from oborona.dns import Answer, Kind, Outcome
 from oborona.milter import lists as lists_module
 from oborona.milter.lists import Lists, Looked
 from oborona.milter.resolver import Budgeted, Resolver
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.reputation.dnslists import Asked, DnsList
 from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, LOST, SPAN_S

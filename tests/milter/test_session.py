@@ -17,7 +17,7 @@ from oborona.milter.gather import Gather, Gathered
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
 from oborona.milter.session import Bench, Session
 from oborona.milter.status import Tally
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy

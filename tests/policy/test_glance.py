@@ -14,7 +14,7 @@ from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher, envelope_shingles
 from oborona.policy.evidence import Evidence
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.glance import Glance, glance
 from oborona.policy.history import REPIP_BAD, REPIP_POOR
 from oborona.policy.load import Policy, load_policy

@@ -11,7 +11,7 @@ from pathlib import Path
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
 from oborona.policy.evidence import Silence
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.scan import Scan, Site, scan, settle
 from oborona.types import Action, Client, Envelope

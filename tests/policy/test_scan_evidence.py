@@ -16,7 +16,7 @@ from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher, Type
 from oborona.policy.evidence import Evidence, Inquiry, Silence
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import ours
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader, Totals

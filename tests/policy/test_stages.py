@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.stages import awaited, deciding
 from oborona.types import Stage

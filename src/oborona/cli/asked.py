@@ -19,7 +19,7 @@ from oborona.milter.asking import Asking
 from oborona.milter.service import site_name
 from oborona.milter.stores import open_stored
 from oborona.policy.evidence import Inquiry, Silence
-from oborona.policy.facts import SCHEMA
+from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Site

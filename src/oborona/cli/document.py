@@ -12,7 +12,7 @@ from oborona.milter.metrics import METRICS
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.expression import FUNCTIONS
-from oborona.policy.facts import NAMES, STAGES, TABLE
+from oborona.policy.fact_table import NAMES, STAGES, TABLE
 from oborona.types import Metric, Stage, Window
 
 ROOT: Final = Path(__file__).resolve().parents[3]

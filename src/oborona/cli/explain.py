@@ -22,7 +22,7 @@ from oborona.cli.shingle import name_of
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import StorePartial
 from oborona.milter.worker import JOURNAL
-from oborona.policy.facts import TABLE
+from oborona.policy.fact_table import TABLE
 from oborona.policy.ports import Totals
 from oborona.policy.scan import Site, scan
 from oborona.recheck.entry import Entry

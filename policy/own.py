@@ -1,0 +1,27 @@
+"""Who is one of ours: clients that are no matter of DNS lists, SPF, DMARC and RepIP."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from oborona.types import Envelope
+
+# Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
+_PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
+
+
+def is_own(envelope: Envelope) -> bool:
+    """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC and RepIP."""
+    return envelope.own or bool(envelope.login) or is_local(envelope.client.ip)
+
+
+@lru_cache(maxsize=4096)
+def is_local(text: str) -> bool:
+    """Tell whether an address is loopback, link-local or private, or none at all."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return True
+    return address.is_loopback or address.is_link_local or any(address in network for network in _PRIVATE)
