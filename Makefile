@@ -30,7 +30,7 @@ demo:            ## a private Postfix + Oborona + Dovecot: real mail sent throug
 
 test:            ## set up what tests need, run all of them
 	@./setup test
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report=term:skip-covered  # many wait for a mail server: more than cores
 
 lint:            ## ruff: rules and format
 	@./setup test
@@ -53,6 +53,7 @@ docs:            ## write again what is generated from code: settings, facts, sh
 bench:           ## messages a second, CPU and memory of a scan (docs/performance.md), and what counting costs (docs/scaling.md)
 	@./setup test
 	$(BIN)/python benchmarks/scan.py
+	$(BIN)/python benchmarks/message.py
 	$(BIN)/python benchmarks/counters.py
 	$(BIN)/python benchmarks/authentication.py
 	$(BIN)/python benchmarks/resolver.py

@@ -1,15 +1,16 @@
 """How much a spammer may change and still be counted as one with his other copies: the tables of docs/likeness.md.
 
-    python benchmarks/mutations.py
+    python benchmarks/mutations.py [--shared 8] [--values 32] [--keys 5]
 
 1. Real spam, each message changed by every trick of tricks.py: how many of the copies still count as near-duplicates of their original.
 2. The same for single sentences of spam.  3. Good messages that count as near-duplicates of one another under different senders, by how
-much of their text they really share.  4. HTML skeletons that messages have in common.  "Count" is what `mass.day` says: the copy
+much of their text they really share.  4. HTML skeletons that messages have in common.  5. Pictures, drawn anew in every copy.  "Count" is what `mass.day` says: the copy
 is parsed and taken apart like any message, and asks counters that hold its original alone (`Known.copies`).
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import sys
@@ -25,14 +26,15 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from benchmarks.pictured import pictures_table  # noqa: E402
 from benchmarks.tricks import PAGES, Trick, excesses, tricks  # noqa: E402
 from oborona.domains import registrable  # noqa: E402
-from oborona.message import templates  # noqa: E402
+from oborona.message import fingerprint, templates  # noqa: E402
 from oborona.message.model import Message  # noqa: E402
 from oborona.message.normalise import normalise  # noqa: E402
-from oborona.message.own_words import own_words  # noqa: E402
 from oborona.message.parse import parse  # noqa: E402
 from oborona.message.shingles import Hasher, Type, shingles  # noqa: E402
+from oborona.policy import known  # noqa: E402
 from oborona.policy.known import Known, asked, shared_values  # noqa: E402
 from oborona.types import Envelope, Metric, Pieces, Shingle, Window  # noqa: E402
 from tests.letters import CORPUS  # noqa: E402
@@ -46,9 +48,7 @@ SENTENCE: Final = range(6, 26)  # words of a template
 PARAGRAPH: Final = range(30, 61)  # words
 WINDOW: Final = 3  # words, of the direct comparison of two texts
 SHARES: Final = (0.05, 0.1, 0.2, 0.5, 1.01)  # of the shorter text's windows
-HASHERS: Final = [
-    Hasher(bytes([number]) * 32) for number in range(5)
-]  # what meets by chance depends on the key
+HASHERS: Final[list[Hasher]] = []  # of each key, made by `main`: what meets by chance depends on it
 TEXT_TYPES: Final = (Type.WORDS, Type.CHARACTERS, Type.TEMPLATE)
 
 
@@ -65,9 +65,9 @@ def pieces(message: Message, hasher: Hasher) -> Pieces:
     return shingles(message, Envelope(), hasher)
 
 
-def template(text: str) -> list[str]:
+def template(message: Message) -> list[str]:
     """Return the words of what a sender wrote himself."""
-    return templates.words(normalise(own_words(text)))
+    return templates.words(normalise(message.own_text))
 
 
 def original(message: Message) -> Original:
@@ -128,7 +128,7 @@ def sentences_of(messages: list[Message]) -> list[Original]:
 
 def windows(message: Message) -> frozenset[tuple[str, ...]]:
     """Return the windows of words that two texts are compared by."""
-    words = template(message.text)
+    words = template(message)
     return frozenset(tuple(words[place : place + WINDOW]) for place in range(len(words) - WINDOW + 1))
 
 
@@ -227,6 +227,17 @@ def layouts_table(spam: list[Message], good: list[Message]) -> Table:
 
 def main() -> None:
     """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument(
+        "--values", type=int, default=fingerprint.WORD_VALUES, help="of the fingerprint of words"
+    )
+    parser.add_argument("--shared", type=int, default=0, help="of them, that texts must share; 0 = as it is")
+    parser.add_argument("--keys", type=int, default=5)
+    given = parser.parse_args()
+    if given.shared:
+        known.SHARED_WORDS = given.shared / given.values  # type: ignore[misc]  # tried in its place
+    fingerprint.WORD_VALUES = given.values  # type: ignore[misc]
+    HASHERS[:] = [Hasher(bytes([number]) * 32) for number in range(given.keys)]
     console = Console(width=160)
     spam = [parse(file.read_bytes()) for file in sorted(CORPUS.glob("spam-*/*.txt"))]
     good = [parse(file.read_bytes()) for file in sorted(CORPUS.glob("*-ham-*/*.txt"))]
@@ -237,11 +248,11 @@ def main() -> None:
     paragraphs = [
         paragraph
         for message in good
-        for paragraph in re.split(r"\n\s*\n", own_words(message.text))
+        for paragraph in re.split(r"\n\s*\n", message.own_text)
         if len(paragraph.split()) in PARAGRAPH and not re.search(r"[<>@/|]", paragraph)
     ]
     chance = random.Random(SEED)  # noqa: S311 - the same messages on every run
-    readable = [message for message in spam if len(template(message.text)) >= MIN_WORDS]
+    readable = [message for message in spam if len(template(message)) >= MIN_WORDS]
     originals = [original(message) for message in chance.sample(readable, ORIGINALS)]
     sentences = chance.sample(sentences_of(spam), ORIGINALS)
     for title, by in (("tricks", tricks(words, paragraphs)), ("excesses", excesses(words, paragraphs))):
@@ -250,6 +261,7 @@ def main() -> None:
         )
     console.print(good_table(chance.sample(good, GOOD)))
     console.print(layouts_table(spam, good))
+    console.print(pictures_table([each.text for each in originals], seed=SEED))
 
 
 if __name__ == "__main__":

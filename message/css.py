@@ -1,11 +1,11 @@
 """Inline styles and simple style sheets (CSS), as far as they hide text.
 
 A declaration block becomes a `Style`: does it hide whatever is inside (display, visibility, opacity, boxes of no size, far
-off the page), and what font size, colour and background does it set. Escapes and comments, which hide a property from
+off the page, scaled or clipped to nothing), and what font size, colour and background does it set, or whether it turns letters round. Escapes and comments, which hide a property from
 simple patterns, are undone first.
 
-Limits: later wins, without `!important` or specificity; lengths in px, pt, em, rem and %; of style sheets only rules outside
-@media with one class, id or element name as selector. Layout is not computed: text under a picture counts as visible.
+Limits: later wins, without `!important` or specificity; lengths in px, pt, em, rem and %; of style sheets only rules with one class, id or
+element name as selector, outside @media or in one for every screen. Layout is not computed: text under a picture counts as visible.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ MAX_SHEET: Final = 64 << 10  # characters of one style sheet
 MAX_SELECTORS: Final = 1000  # characters before a block
 MAX_RULES: Final = 200  # of one page, applied
 TINY_PX: Final = 2.0  # a font below this cannot be read
+OUTSIDE_PX: Final = 3000.0  # to the right or below by more than this is beyond any screen
 FAR_PX: Final = 500.0  # to the left or above by more than this is off the page
 
+_NOTHING: Final = re.compile(  # shapes and scales that leave nothing of a box
+    r"inset\(\s*(?:100|50|9\d)%|(?:circle|ellipse)\(\s*0(?:px|%)?[\s)]|polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*\)|scale[xy3d]*\(\s*0*\.?0*\s*[,)]|opacity\(\s*0*\.?0*%?\s*\)"
+)
+_MOVED: Final = re.compile(r"translate[xy3d]*\(([^)]*)\)")
+_EVERY_SCREEN: Final = re.compile(r"@media\s+(?:only\s+)?(?:all|screen)\s*\{")
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 _LENGTH: Final = re.compile(r"(-?(?:\d{1,6}(?:\.\d{0,6})?|\.\d{1,6}))\s*(px|pt|em|rem|%|)")
@@ -55,6 +61,7 @@ class Style(msgspec.Struct, frozen=True, gc=False):
     transparent: bool = False  # the text's colour is no colour
     background: Colour | None = None
     pictured: bool = False  # a background picture or gradient: nothing is known of its colour
+    turned: bool = False  # its letters stand from right to left, whatever they are
 
     def over(self, under: Style) -> Style:
         """Return the style of a node that has both, this one on top."""
@@ -65,6 +72,7 @@ class Style(msgspec.Struct, frozen=True, gc=False):
             self.transparent or (under.transparent and self.colour is None),
             under.background if self.background is None else self.background,
             self.pictured or under.pictured,
+            self.turned or under.turned,
         )
 
 
@@ -87,12 +95,14 @@ def style(block: str) -> Style:
     if not declared:
         return PLAIN
     colour, transparent = _colour(declared.get("color", ""))
+    transparent = transparent or _colour(declared.get("-webkit-text-fill-color", ""))[1]
     ground = declared.get("background-color") or declared.get("background", "")
     pictured = "url(" in ground or "gradient" in ground or declared.get("background-image", "none") != "none"
     background = None
     for word in [ground] if ground.startswith("rgb") else ground.split():
         background = background or _colour(word)[0]
-    return Style(_hides(declared), _tiny(declared), colour, transparent, background, pictured)
+    turned = declared.get("unicode-bidi", "").endswith("override") and declared.get("direction") == "rtl"
+    return Style(_hides(declared), _tiny(declared), colour, transparent, background, pictured, turned)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -114,14 +124,36 @@ def _hides(declared: dict[str, str]) -> bool:
             size = _px(get(name, ""))
             if size is not None and size <= 1:
                 return True
-    if _px(get("text-indent", ""), 0.0) < -FAR_PX:  # type: ignore[operator]
+    indent = _px(get("text-indent", ""), 0.0)
+    if indent < -FAR_PX or indent > OUTSIDE_PX:  # type: ignore[operator]
+        return True
+    if get("zoom") in {"0", "0%"} or get("content-visibility") == "hidden":
+        return True
+    shaped = " ".join(filter(None, map(get, ("clip-path", "transform", "filter"))))
+    if shaped and _shaped_away(shaped):
         return True
     names = ["margin-left", "margin-top"]
     if get("position") in {"absolute", "fixed", "relative"}:
         names += ["left", "top"]
-        if get("clip", "").replace(" ", "").replace("px", "") in {"rect(0,0,0,0)", "rect(1,1,1,1)"}:
+        if any((_px(get(name, "")) or 0.0) < -FAR_PX for name in ("right", "bottom")):
             return True
-    return any((_px(get(name, "")) or 0.0) < -FAR_PX for name in names)
+        if get("clip", "").replace(" ", "").replace("px", "").replace(",", "") in {
+            "rect(0000)",
+            "rect(1111)",
+        }:
+            return True
+    lengths = [_px(get(name, "")) or 0.0 for name in names]
+    return any(length < -FAR_PX or length > OUTSIDE_PX for length in lengths)
+
+
+def _shaped_away(shaped: str) -> bool:
+    """Return whether clip-path, transform or filter leave nothing of a box on the page."""
+    if _NOTHING.search(shaped):
+        return True
+    moved = _MOVED.search(shaped)
+    return moved is not None and any(
+        abs(_px(way.strip(), 0.0) or 0.0) > OUTSIDE_PX / 2 for way in moved[1].split(",")
+    )
 
 
 def _tiny(declared: dict[str, str]) -> bool | None:
@@ -191,4 +223,7 @@ def rules(sheet: str) -> list[tuple[str, Style]]:
 
 
 def _without_block(match: re.Match[str]) -> str:
-    return match[0] if match[1] is None else ""
+    if match[1] is None:
+        return match[0]
+    inside = _EVERY_SCREEN.match(match[0])
+    return match[0][inside.end() :].removesuffix("}") if inside else ""

@@ -27,9 +27,9 @@ _HTTPS: Final = "\x04"
 _PLAIN: Final = str.maketrans({_DOT_MARK: ".", _AT_MARK: "@", _HTTP: "http://", _HTTPS: "https://"})
 _DOT_WORDS: Final = "|".join(("dot", "punkt", "punto", "point", normalise("точка")))
 _AT_WORDS: Final = "|".join(("at", normalise("собака"), "arroba", "chiocciola"))
-_MAY_HOLD: Final = re2.compile(
-    rf"h(?:xx|\*\*)ps?|ttps?\[|[\[({{<] ?(?:[.@:]|{_DOT_WORDS}|{_AT_WORDS}) ?[\])}}>]| (?:dot|{normalise('точка')}) ".encode()
-)
+HINT: Final = rf"h(?:xx|\*\*)ps?|ttps?\[|[\[({{<] ?(?:[.@:]|{_DOT_WORDS}|{_AT_WORDS}) ?[\])}}>]| (?:dot|{normalise('точка')}) "
+"""RE2, of something that any normalised text with a link or an address in disguise holds"""
+_MAY_HOLD: Final = re2.compile(HINT.encode())
 _SCHEME: Final = re.compile(
     r"\bh(?:(?:xx|\*\*)ps? ?[\[({]?:[\])}]? ?|ttps? ?[\[({]:[\])}] ?)[\[({]?//[\])}]?"
 )

@@ -11,7 +11,7 @@ from typing import Final
 
 import re2
 
-from oborona.message import handles, links, path_templates, phones, wallets
+from oborona.message import defanged, handles, links, path_templates, phones, wallets
 from oborona.message.findings import Findings, quoted
 from oborona.message.hypertext import Page
 from oborona.message.model import Entity, Header, Kind, Link, Place
@@ -20,12 +20,26 @@ from oborona.message.normalise import normalise
 MAX_WAYS: Final = 4  # to leave a list that are read
 MAX_HEADER: Final = 2000  # characters of a field that are searched
 
-# One pass over the text instead of one for each kind: most messages hold none of them.
-_MAY_HOLD: Final = re2.compile(f"{phones.HINT}|{wallets.HINT}|{handles.HINT}".encode())
+# Few passes over the text instead of one for each kind: most messages hold none of them. One for all would cost three times as much: what
+# counts letters and what counts digits side by side has states without end.
+_HINTS: Final = tuple(
+    re2.compile(hint.encode())
+    for hint in (f"{phones.WORDS_HINT}|{handles.HINT}|{defanged.HINT}", phones.HINT, wallets.HINT)
+)
 _DIALS: Final = frozenset({"tel", "sms", "callto"})
 _PAYS: Final = frozenset({"bitcoin", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"})
 _LIST_ID: Final = re.compile(r"<([^<>\s]{1,255})>\s*\Z")
 _IN_BRACKETS: Final = re.compile(r"<([^<>]{1,2000})>")
+
+
+def may_hold(normal: str) -> bool:
+    """Return whether a text may hold a number of a stated country, a wallet, a handle, or a link in disguise.
+
+    Args:
+        normal: the text, `normalise`d.
+    """
+    octets = normal.encode("utf-8", "surrogatepass")
+    return any(hint.search(octets) is not None for hint in _HINTS)
 
 
 def read(
@@ -36,6 +50,8 @@ def read(
     found_links: tuple[Link, ...],
     regions: tuple[str, ...],
     findings: Findings,
+    *,
+    hinted: bool,
 ) -> tuple[Entity, ...]:
     """Return the distinct entities of a message, in the order: text, links, headers.
 
@@ -47,9 +63,10 @@ def read(
         found_links: its links.
         regions: whose telephone numbers may stand without their country, as ISO 3166 codes.
         findings: keeps count of what the message has cost.
+        hinted: what `may_hold` says of the text.
     """
     gathered = _Gathered()
-    gathered.text(text, normal, Place.TEXT, regions, findings)
+    gathered.text(text, normal, Place.TEXT, regions, findings, hinted=hinted)
     for page in pages:
         for target in page.targets:
             gathered.target(target.url, target.place, findings)
@@ -64,7 +81,8 @@ def read(
         elif header.name == "list-unsubscribe":
             gathered.unsubscribe(header.value[:MAX_HEADER])
     head = "\n".join(said)
-    gathered.text(head, normalise(head), Place.HEADER, regions, findings)
+    normal = normalise(head)
+    gathered.text(head, normal, Place.HEADER, regions, findings, hinted=may_hold(normal))
     return tuple(gathered.found.values())
 
 
@@ -77,9 +95,15 @@ class _Gathered:
             self.found.setdefault((kind, value, place), Entity(kind, value, quoted(raw), place))
 
     def text(
-        self, text: str, normal: str, place: Place, regions: tuple[str, ...], findings: Findings
+        self,
+        text: str,
+        normal: str,
+        place: Place,
+        regions: tuple[str, ...],
+        findings: Findings,
+        *,
+        hinted: bool,
     ) -> None:
-        hinted = _MAY_HOLD.search(normal.encode("utf-8", "surrogatepass")) is not None
         if not hinted and not regions:
             return
         for value, raw in phones.in_text(normal, regions, findings):

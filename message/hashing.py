@@ -16,6 +16,7 @@ from oborona.types import PAIR_MASK, Pair, Shingle
 # Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
 _new: Final = tuple.__new__
 _number: Final = int.from_bytes
+_OWN: Final = (1 << 64) - 1 & ~PAIR_MASK  # of a pair's hash: what is not its U's
 
 MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
 LAST_TYPE: Final = 75  # the highest number that is given or set aside
@@ -36,8 +37,10 @@ class Type(IntEnum):
     FROM = 14
     CLIENT_IP = 15
     CLIENT_NETWORK = 16
+    AS_NUMBER = 17
     HELO = 18
     RDNS = 19
+    RDNS_DOMAIN = 20
     MAIL_FROM = 21
     MAIL_FROM_DOMAIN = 22
     FROM_DOMAIN = 23
@@ -45,10 +48,16 @@ class Type(IntEnum):
     DKIM_DOMAIN = 25
     REPLY_TO = 26
     MESSAGE_ID_DOMAIN = 27
+    MAILER = 28
+    HEADER_ORDER = 29
     SENDER_RECIPIENT = 30
     SENDER_RECIPIENTS = 31
+    SENDER_DOMAIN = 32
+    SENDER_DOMAINS = 33
     IP_SENDER = 34
     IP_SENDERS = 35
+    LINK_SENDER = 36
+    LINK_SENDERS = 37
     TEXT_IP = 38
     TEXT_IPS = 39
     TEXT_RECIPIENT = 40
@@ -59,6 +68,8 @@ class Type(IntEnum):
     MEMBER_NAME = 45
     MEMBER_CHECKSUM = 46
     MIME_TREE = 47
+    TEXT_SENDER = 48
+    TEXT_SENDERS = 49
     URL = 50
     HOST = 51
     LINK_DOMAIN = 52
@@ -67,10 +78,21 @@ class Type(IntEnum):
     ADDRESS = 56
     WALLET = 57
     HANDLE = 58
+    CODE = 59
     PICTURE_HOST = 60
     LIST = 61
     CHECKSUM = 62
     PICTURE = 63
+    PICTURE_HASH = 64
+    PICTURE_TEXT = 65
+    PICTURE_PHONE = 66
+    PICTURE_ADDRESS = 67
+    COUNTRY = 70
+    SENDER_COUNTRY = 71
+    SENDER_COUNTRIES = 72
+    LANGUAGE = 73
+    ACCOUNT_IP = 74
+    ACCOUNT_IPS = 75
 
 
 class Group(NamedTuple):
@@ -86,10 +108,12 @@ TYPES: Final[dict[Type, Group]] = {
     Type.TEMPLATE: Group(
         "Template", "text", "the text without numbers, links, addresses and the reader's name"
     ),
-    Type.OPENING: Group("Opening", "text", "the template's first 16 words"),
-    Type.CLOSING: Group("Closing", "text", "the template's last 16 words"),
+    Type.OPENING: Group(
+        "Opening", "text", "the first 16 words of the template of what its sender wrote himself"
+    ),
+    Type.CLOSING: Group("Closing", "text", "the last 16 of them"),
     Type.WORDS: Group(
-        "Words", "text", "one of 16 min-hashes over windows of words: near-duplicates share most"
+        "Words", "text", "one of 32 min-hashes over windows of words: near-duplicates share most"
     ),
     Type.CHARACTERS: Group(
         "Characters", "text", "one of 16 min-hashes over windows of letters, of a short text"
@@ -102,8 +126,10 @@ TYPES: Final[dict[Type, Group]] = {
     Type.FROM: Group("From", "sender", "address of the From field"),
     Type.CLIENT_IP: Group("ClientIp", "sender", "address of the SMTP client"),
     Type.CLIENT_NETWORK: Group("ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"),
+    Type.AS_NUMBER: Group("AsNumber", "sender", "the autonomous system that its address belongs to"),
     Type.HELO: Group("Helo", "sender", "the name it said in HELO or EHLO"),
     Type.RDNS: Group("Rdns", "sender", "its verified host name"),
+    Type.RDNS_DOMAIN: Group("RdnsDomain", "sender", "registrable domain of that name"),
     Type.MAIL_FROM: Group("MailFrom", "sender", "envelope sender"),
     Type.MAIL_FROM_DOMAIN: Group("MailFromDomain", "sender", "domain of the envelope sender"),
     Type.FROM_DOMAIN: Group("FromDomain", "sender", "registrable domain of the From address"),
@@ -111,14 +137,24 @@ TYPES: Final[dict[Type, Group]] = {
     Type.DKIM_DOMAIN: Group("DkimDomain", "sender", "domain whose DKIM signature passed"),
     Type.REPLY_TO: Group("ReplyTo", "sender", "address of the Reply-To field"),
     Type.MESSAGE_ID_DOMAIN: Group("MessageIdDomain", "sender", "what stands after the @ of the Message-ID"),
+    Type.MAILER: Group("Mailer", "sender", "X-Mailer or User-Agent: the program and its major version"),
+    Type.HEADER_ORDER: Group(
+        "HeaderOrder", "sender", "names, in order, of the fields that the composing program wrote, 6 or more"
+    ),
     Type.SENDER_RECIPIENT: Group("SenderRecipient", "unique pairs", "sender and recipient"),
     Type.SENDER_RECIPIENTS: Group("SenderRecipients", "unique pairs", "recipients per sender"),
+    Type.SENDER_DOMAIN: Group("SenderDomain", "unique pairs", "sender and recipient's domain"),
+    Type.SENDER_DOMAINS: Group("SenderDomains", "unique pairs", "recipients' domains per sender"),
     Type.IP_SENDER: Group("IpSender", "unique pairs", "client address and envelope sender"),
     Type.IP_SENDERS: Group("IpSenders", "unique pairs", "envelope senders per client address"),
+    Type.LINK_SENDER: Group("LinkSender", "unique pairs", "registrable domain of a link and From address"),
+    Type.LINK_SENDERS: Group("LinkSenders", "unique pairs", "From addresses per domain of a link"),
     Type.TEXT_IP: Group("TextIp", "unique pairs", "text and client address"),
     Type.TEXT_IPS: Group("TextIps", "unique pairs", "client addresses per text"),
     Type.TEXT_RECIPIENT: Group("TextRecipient", "unique pairs", "text and recipient"),
     Type.TEXT_RECIPIENTS: Group("TextRecipients", "unique pairs", "recipients per text"),
+    Type.TEXT_SENDER: Group("TextSender", "unique pairs", "text and From address"),
+    Type.TEXT_SENDERS: Group("TextSenders", "unique pairs", "From addresses per text"),
     Type.ATTACHMENT_NAME: Group("AttachmentName", "attachments", "file name"),
     Type.ATTACHMENT_TYPE: Group("AttachmentType", "attachments", "extension and declared type"),
     Type.ATTACHMENT_SIZE: Group(
@@ -141,10 +177,29 @@ TYPES: Final[dict[Type, Group]] = {
     Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
     Type.WALLET: Group("Wallet", "links", "address of a wallet whose checksum is right"),
     Type.HANDLE: Group("Handle", "links", "name on a messenger or network"),
+    Type.CODE: Group("Code", "links", "what a QR code or its like holds: a link, normalised, or a text"),
     Type.PICTURE_HOST: Group("PictureHost", "links", "host from which a picture is loaded"),
     Type.LIST: Group("List", "links", "List-Id, or where the list is left"),
     Type.CHECKSUM: Group("Checksum", "attachments", "content of an attachment"),
     Type.PICTURE: Group("Picture", "pictures", "content of a picture"),
+    Type.PICTURE_HASH: Group(
+        "PictureHash", "pictures", "how a picture looks: one of 24 values, of which alike pictures share some"
+    ),
+    Type.PICTURE_TEXT: Group(
+        "PictureText", "pictures", "one of the min-hashes of the text in pictures, what OCR confuses made one"
+    ),
+    Type.PICTURE_PHONE: Group("PicturePhone", "pictures", "telephone number in a picture"),
+    Type.PICTURE_ADDRESS: Group(
+        "PictureAddress", "pictures", "e-mail address, or host of a link, written in a picture"
+    ),
+    Type.COUNTRY: Group("Country", "place", "country of the client's address, ISO 3166-1"),
+    Type.SENDER_COUNTRY: Group("SenderCountry", "unique pairs", "From address and country"),
+    Type.SENDER_COUNTRIES: Group("SenderCountries", "unique pairs", "countries per From address"),
+    Type.LANGUAGE: Group(
+        "Language", "place", "language of the text, and the charset in which it was written"
+    ),
+    Type.ACCOUNT_IP: Group("AccountIp", "unique pairs", "login and client address, of IPv6 its /64"),
+    Type.ACCOUNT_IPS: Group("AccountIps", "unique pairs", "client addresses per login"),
 }
 """Every type with its name, group and meaning"""
 
@@ -191,5 +246,8 @@ class Hasher:
 
         The hash of P takes its first PAIR_BITS from U's, so that a cluster finds both in one place.
         """
-        both = self.octets(kind, octets)
-        return Pair(Shingle(both.type, distinct.hash & PAIR_MASK | both.hash & ~PAIR_MASK), distinct)
+        number, prepared = self._types[kind]
+        state = prepared()
+        state.update(octets)
+        joined = distinct[1] & PAIR_MASK | _number(state.digest(), "big") & _OWN
+        return _new(Pair, (_new(Shingle, (number, joined)), distinct))

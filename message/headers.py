@@ -2,6 +2,7 @@
 
 A field is `name: value` with its folded lines. The fields end at an empty line, or at the first line that is no field:
 as in the standard library's parser, the body starts there. A leading mbox line ("From ...") is no field and is passed over.
+Octets that are neither ASCII nor UTF-8 are read together, in the charset of the text they head or by a guess, as mail clients do.
 
 Limits: the octets of one field and the number of fields, from `Limits`; beyond them the fields still end where they end.
 """
@@ -12,13 +13,17 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from oborona.message import charsets
 from oborona.message.findings import Findings
 from oborona.message.limits import Limits
 from oborona.message.model import Header
 from oborona.message.rfc2047 import decode_words
 
-_FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)\n?")
+# Possessive: what may be taken back costs 40 octets of memory for each line of a field.
+_FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?+")
+_FIELDS: Final = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?+)++")
 _MBOX_LINE: Final = re.compile(rb">?From [^\n]*\n?")
+_CHARSET: Final = re.compile(rb"charset\s*=\s*\"?\s*([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE)
 _FOLD: Final = re.compile(r"[\r\n]+[ \t]*")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 
@@ -37,6 +42,7 @@ def split(
 
     """
     headers: list[Header] = []
+    doubtful: list[int] = []  # places of those in octets that say nothing of their charset
     position = start
     mbox = _MBOX_LINE.match(data, start, end)
     if mbox:
@@ -46,19 +52,23 @@ def split(
         match = match_field(data, position, end)
         if match is None:
             if data[position : position + 1] == b"\n":
-                return tuple(headers), position + 1
+                return _settled(headers, doubtful, findings), position + 1
             findings.add("header-broken", data[position : position + 80])
-            return tuple(headers), position
-        position = match.end()
+            return _settled(headers, doubtful, findings), position
         if len(headers) >= limits.headers:
             findings.add("header-too-many")
+            position = _FIELDS.match(data, position, end).end()  # type: ignore[union-attr]  # one matched just now
             continue
+        position = match.end()
         name, raw = match.groups()
         if len(raw) > limits.header_octets:
             findings.add("header-too-long", name)
             raw = raw[: limits.header_octets]
-        headers.append(Header(_lower(name), raw, unfold(raw, findings)))
-    return tuple(headers), end
+        text = _text(raw)
+        if text is None:
+            doubtful.append(len(headers))
+        headers.append(Header(_lower(name), raw, unfold(text, findings) if text else ""))
+    return _settled(headers, doubtful, findings), end
 
 
 @lru_cache(maxsize=2048)
@@ -66,22 +76,40 @@ def _lower(name: bytes) -> str:
     return name.decode("ascii").lower()
 
 
-def unfold(raw: bytes, findings: Findings) -> str:
-    """Return the text of a field's value: one line, encoded words decoded, no control characters."""
+def _text(raw: bytes) -> str | None:
+    """Return the text of octets in ASCII or UTF-8 (RFC 6532), None for others."""
     try:
-        text = raw.decode("ascii")
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
-        try:
-            text = raw.decode("utf-8")  # RFC 6532
-        except UnicodeDecodeError:
-            findings.add("header-8bit", raw)
-            text = raw.decode("latin-1")
+        return None
+
+
+def _settled(headers: list[Header], doubtful: list[int], findings: Findings) -> tuple[Header, ...]:
+    """Return the fields of a part, with the text of those in doubt."""
+    if not doubtful:
+        return tuple(headers)
+    findings.add("header-8bit", headers[doubtful[0]].raw)
+    declared = (_CHARSET.search(header.raw) for header in headers if header.name == "content-type")
+    charset = next((found[1].decode("ascii").lower() for found in declared if found), "")
+    octets = b"\n".join(headers[place].raw for place in doubtful)
+    lines = charsets.decode(octets, "us-ascii", findings, second=charset).text.split("\n")
+    position = 0
+    for place in doubtful:
+        header = headers[place]
+        end = position + header.raw.count(b"\n") + 1
+        headers[place] = Header(header.name, header.raw, unfold("\n".join(lines[position:end]), findings))
+        position = end
+    return tuple(headers)
+
+
+def unfold(text: str, findings: Findings) -> str:
+    """Return a field's value: one line, encoded words decoded, no control characters."""
     if "=?" not in text and text.isprintable():  # nearly all
         return text.strip()
     if "\n" in text:
         text = _FOLD.sub(" ", text)
     if "\x00" in text:
-        findings.add("header-nul", raw)
+        findings.add("header-nul", text)
     if not text.isprintable():
         text = _CONTROLS.sub("", text)
     if "=?" in text:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
-from oborona.message import visibility
+from oborona.message import quotations, visibility
 from oborona.message.complexity import exhausting
 from oborona.message.findings import Findings
 from oborona.message.model import Place
@@ -29,10 +29,11 @@ SPLIT_WORDS: Final = 3  # words cut by hidden text have no honest reason; one or
 MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
 
+# By their first letters: most tags are none of these, and are known by one look at one letter.
 _BLOCK: Final = re.compile(
-    r"<(?=/?(?:p|div|br|tr|li|ul|ol|dl|dt|dd|h[1-6]|table|hr|blockquote|pre|center|form|section|article|header|footer|"
-    r"address|fieldset|option|caption|main|nav|aside|figure|figcaption|title)[\s/>])",
-    re.IGNORECASE,
+    r"<(?=/?(?:[pP](?i:re)?|[dD](?i:iv|[ltd])|[bB](?i:r|lockquote)|[tT](?i:r|able|itle)|[lL][iI]|[uU][lL]|[oO](?i:l|ption)|"
+    r"[hH](?i:[1-6r]|eader)|[cC](?i:enter|aption)|[fF](?i:orm|ooter|ieldset|ig(?:ure|caption))|[sS](?i:ection)|"
+    r"[aA](?i:rticle|ddress|side)|[mM](?i:ain)|[nN](?i:av))[\s/>])"
 )
 _CELL: Final = re.compile(r"<(?=t[dh][\s>])", re.IGNORECASE)
 _SOURCE_SPACE: Final = bytes.maketrans(b"\n\r\t\f", b"    ")
@@ -69,9 +70,12 @@ class Page(msgspec.Struct, frozen=True):
     targets: tuple[Target, ...] = ()
     base: str = ""  # <base href>
     skeleton: str = ""
+    own: str | None = (
+        None  # the text with lines "> " for its quotations; None = there are none, or they are not asked for
+    )
 
 
-def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> Page:
+def read(source: str, links: int, findings: Findings, *, flat: bool = False, answers: bool = False) -> Page:
     """Return text, hidden text and links of an HTML page; never raises.
 
     Args:
@@ -79,6 +83,7 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> 
         links: how many are read, at most.
         findings: gets html-too-complex, html-too-long, hidden-text, links-too-many.
         flat: read it by patterns alone, as a page too complex to parse.
+        answers: the message answers another, whose words are told apart.
 
     """
     reason = "many pages" if flat else exhausting(source, findings)
@@ -92,19 +97,28 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False) -> 
     tree = LexborHTMLParser(prepared)
     targets, base = _targets(tree, links, findings)
     visibility.mark(tree, findings)
+    if answers:
+        quotations.mark(tree)
     body = tree.body or tree.root
     if body is None:
         return Page(targets=targets, base=base, skeleton=skeleton(source))
     marked = body.text(deep=True)
     if "\0" not in marked:
-        seen, hidden, split_words = marked, "", 0
+        seen, hidden, split_words, own = marked, "", 0, None
     else:
-        seen, hidden, split_words = _separate(marked)
+        seen, hidden, split_words, own = _separate(marked)
     text = _fold(seen)
     hidden = _fold(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
-    return Page(text=text, hidden=hidden, targets=targets, base=base, skeleton=skeleton(source))
+    return Page(
+        text=text,
+        hidden=hidden,
+        targets=targets,
+        base=base,
+        skeleton=skeleton(source),
+        own=None if own is None else _fold(own),
+    )
 
 
 def _unfolded(source: str) -> str:
@@ -135,9 +149,11 @@ def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[tu
     return tuple(targets), (base.attributes.get("href") or "") if base else ""
 
 
-def _separate(marked: str) -> tuple[str, str, int]:
-    """Return what is seen, what is hidden, and how many words have something hidden inside, of a marked text."""
+def _separate(marked: str) -> tuple[str, str, int, str | None]:
+    """Return what is seen, what is hidden, how many words have something hidden inside, and what is seen and not quoted, of a marked text."""
     seen: list[str] = []
+    own: list[str] = []
+    quotes = quotations.QUOTED in marked
     hidden: list[str] = []
     stack: list[str] = []
     split_words = 0
@@ -150,6 +166,8 @@ def _separate(marked: str) -> tuple[str, str, int]:
                 if stack:
                     stack.pop()
             else:
+                if piece == "q" and "q" not in stack:
+                    own.append(quotations.INSTEAD)
                 stack.append(piece)
             continue
         if not piece:
@@ -169,7 +187,9 @@ def _separate(marked: str) -> tuple[str, str, int]:
             cut = False
             before = piece[-1]
             seen.append(piece)
-    return "".join(seen), " ".join(hidden), split_words
+            if quotes and "q" not in stack:
+                own.append(piece)
+    return "".join(seen), " ".join(hidden), split_words, "".join(own) if quotes else None
 
 
 def _state(stack: list[str]) -> str:

@@ -38,6 +38,8 @@ class Place(StrEnum):
     PICTURE = "picture"  # <img src>: loaded, not followed
     TEXT = "text"  # written out in the text
     HEADER = "header"  # in a field of the header
+    CODE = "code"  # in a QR code or its like, of a picture
+    DRAWN = "drawn"  # in the text that a picture shows
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -112,6 +114,32 @@ class Attachment(msgspec.Struct, frozen=True, gc=False):
     macros: bool = False  # in it, or in something in it
 
 
+class Held(StrEnum):
+    """How a message holds a picture."""
+
+    ATTACHED = "attached"  # a file beside the text
+    INLINE = "inline"  # a part that the text shows
+    DATA = "data"  # within HTML or its styles, as a data: URI
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture of the message, and what was found in it by whoever looked: `oborona.message.pictures`."""
+
+    octets: bytes  # of the file, decoded
+    sha256: bytes  # of them
+    name: str  # file name; empty = none
+    kind: str  # by its first octets, `oborona.message.kinds`
+    place: Held
+    looked: bool = False  # whether what follows, up to codes, is known
+    width: int = 0  # pixels
+    height: int = 0
+    frames: int = 0  # of an animation; as far as they are counted
+    hashes: tuple[int, ...] = ()  # values of the perceptual hash, unsigned 64-bit: alike pictures share some
+    codes: tuple[str, ...] = ()  # payloads of its QR codes and their like, distinct
+    read: bool = False  # whether `text` is known
+    text: str = ""  # by OCR, lines kept
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message in pieces."""
 
@@ -130,16 +158,22 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0  # of the deepest part
     text: str = ""  # what a reader sees; lines kept
     normal_text: str = ""  # `text`, normalised: what is hashed, and what rules search
+    own_text: str = (
+        ""  # `text` without quotations, signature, footers and boilerplate; `text` itself where nothing goes
+    )
     hidden_text: str = ""  # what HTML holds and does not show
     hidden_share: float = 0.0  # of all words in HTML, 0..1
     skeleton: str = (
         ""  # how the HTML is built, whatever its words (message/skeleton.py); empty = like everybody's
     )
     words: int = 0  # in `text`
+    charset: str = ""  # in which the first text was read, as mail names it; empty = there is no text
+    language: str = ""  # of the text, ISO 639-1; empty = too little text, or none that is known
     links: tuple[Link, ...] = ()  # distinct (url, shown, place), in order
     addresses: tuple[str, ...] = ()  # distinct e-mail addresses in the text and mailto: links, lower case
     entities: tuple[Entity, ...] = ()  # distinct (kind, value, place): telephones, wallets, handles, lists
     attachments: tuple[Attachment, ...] = ()
+    pictures: tuple[Picture, ...] = ()  # those that are worth a look, within limits; distinct by checksum
     size: int = 0  # octets of `raw`
     truncated: bool = False  # the caller or a limit cut the message; what follows the cut was not looked at
     findings: tuple[Finding, ...] = ()  # distinct names, `oborona.message.findings.NAMES`

@@ -14,8 +14,9 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from oborona.message import charsets
 from oborona.message.findings import Findings
-from oborona.message.rfc2047 import decode_octets, decode_words
+from oborona.message.rfc2047 import decode_words
 
 _SEPARATORS: Final = re.compile(r"[;\s]*")
 _PARAMETER: Final = re.compile(  # possessive: nothing is tried twice
@@ -77,4 +78,4 @@ def _join(sections: dict[int, tuple[str, bool]], findings: Findings) -> str:
         if number == 0 and text.count("'") >= 2:
             charset, _, text = text.split("'", 2)
         octets.append(unquote_to_bytes(text))
-    return decode_octets(b"".join(octets), charset.lower()[:40] or "utf-8", findings)
+    return charsets.decode(b"".join(octets), charset.lower()[:40] or "utf-8", findings).text

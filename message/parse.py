@@ -11,19 +11,19 @@ Limits: `Limits`, each named with its reason. Small hostile messages are held to
 from __future__ import annotations
 
 from email.utils import mktime_tz, parsedate_tz
-from itertools import islice
 from typing import Final
-from urllib.parse import urljoin
 
-from oborona.message import defanged, links, mailboxes, mime, redirects
+from oborona.message import boilerplate, defanged, leads, lettering, links, mailboxes, mime
 from oborona.message import headers as fields
+from oborona.message.entities import may_hold
 from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
-from oborona.message.hypertext import Page
+from oborona.message.language import language
 from oborona.message.limits import DEFAULT, Limits
-from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
+from oborona.message.model import Header, Mailbox, Message, Part
 from oborona.message.normalise import normalise
-from oborona.message.reading import Reading
+from oborona.message.own_words import own_words
+from oborona.message.reading import Reading, Text
 
 __all__ = ["Limits", "parse"]
 
@@ -66,7 +66,9 @@ def parse(
         findings.add("message-empty")
     reading = Reading(data, limits, findings)
     texts = reading.read(root)
-    text = "\n".join(filter(None, (each.text for each in texts)))
+    entities += reading.opened
+    written = "\n".join(filter(None, (each.text for each in texts)))
+    text = lettering.turned(written)
     if len(text) > limits.text_characters:
         findings.add("text-too-long", f"{len(text)} characters")
         text = text[: limits.text_characters]
@@ -75,15 +77,21 @@ def parse(
     pages = [each.page for each in texts if each.page is not None]
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = len(hidden.split())
+    subject = _value(root.headers, "subject")
     from_headers = [header for header in root.headers if header.name == "from"]
     senders = _senders(from_headers, findings)
+    shown_first = "\n".join((subject, *(box.name for box in senders)))
+    if not (written.isascii() and shown_first.isascii()):
+        plain = "\n".join(each.text for each in texts if each.page is None)
+        lettering.judge(written, plain, shown_first, findings)
     normal = normalise(text)
-    disguised = defanged.read(normal, limits.links)
-    found_links = _links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)
+    hinted = may_hold(normal)
+    disguised = defanged.read(normal, limits.links) if hinted else ([], [])
+    found_links = leads.links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)
     return Message(
         raw=raw,
         headers=root.headers,
-        subject=_value(root.headers, "subject"),
+        subject=lettering.turned(subject),
         from_=senders[0] if senders else None,
         from_count=len(from_headers),
         from_domains=tuple(dict.fromkeys(box.domain for box in senders if box.domain)),
@@ -96,20 +104,38 @@ def parse(
         depth=max(entity.depth for entity in entities),
         text=text,
         normal_text=normal,
+        own_text=_own_text(texts, text, limits),
         hidden_text=hidden,
         hidden_share=hidden_words / (hidden_words + sum(len(page.text.split()) for page in pages))
         if hidden_words
         else 0.0,
         skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
         words=len(words),
+        charset=next((each.charset for each in texts if each.text), ""),
+        language=language(text) or language(f"{subject}\n{text}"),
         links=found_links,
-        addresses=_addresses(dotted, disguised[1], pages, limits),
-        entities=read_entities(text, normal, root.headers, pages, found_links, regions, findings),
+        addresses=leads.addresses(dotted, disguised[1], pages, limits),
+        entities=read_entities(
+            text, normal, root.headers, pages, found_links, regions, findings, hinted=hinted
+        ),
         attachments=tuple(reading.attachments),
+        pictures=reading.album.pictures(),
         size=len(raw),
         truncated=truncated,
         findings=findings.all(),
     )
+
+
+def _own_text(texts: list[Text], text: str, limits: Limits) -> str:
+    """Return what the sender wrote himself."""
+    if any(each.page is not None and each.page.own is not None for each in texts):
+        unquoted = (
+            each.text if each.page is None or each.page.own is None else each.page.own for each in texts
+        )
+        without = own_words(lettering.turned("\n".join(filter(None, unquoted)))[: limits.text_characters])
+        if any(line.strip(" >") for line in without.split("\n")):
+            return boilerplate.cut(without)
+    return boilerplate.cut(own_words(text))
 
 
 def _value(headers: tuple[Header, ...], name: str) -> str:
@@ -195,52 +221,3 @@ def _tree(entity: mime.Entity) -> str:
                 stack.append("(")
         length += len(drawn[-1])
     return "".join(drawn)[:MAX_TREE]
-
-
-def _links(pages: list[Page], written: list[str], limits: Limits, findings: Findings) -> tuple[Link, ...]:
-    """Return the distinct links of pages and texts, those to follow first when there are too many; then those inside them."""
-    found: dict[tuple[str, str, Place], Link] = {}
-    held: dict[tuple[str, str, Place], Link] = {}
-
-    def add(link: Link | None) -> None:
-        if link is None:
-            return
-        found.setdefault((link.url, link.shown, link.place), link)
-        for target in redirects.targets(link.url, link.domain):
-            one = links.link(target, link.shown, link.place, link.url)
-            if one is not None:
-                held.setdefault((one.url, one.shown, one.place), one)
-
-    for page in pages:
-        for target in page.targets:
-            url = target.url
-            if page.base and ":" not in url[:10]:
-                url = _join(page.base, url)
-            add(links.link(url, target.shown, target.place))
-    # The address that a link shows is no second link, whether it tells the truth or not.
-    shown = "\n".join(target.shown for page in pages for target in page.targets)
-    for url in written:
-        if shown and url.removeprefix("http://") in shown:
-            continue
-        add(links.link(url, "", Place.TEXT))
-    if len(found) > limits.links:
-        findings.add("links-too-many", str(len(found)))
-    inside = (link for key, link in held.items() if key not in found)
-    return (*islice(found.values(), limits.links), *islice(inside, limits.links))
-
-
-def _join(base: str, url: str) -> str:
-    try:
-        return urljoin(base, url)
-    except ValueError:
-        return url
-
-
-def _addresses(dotted: list[str], disguised: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
-    found = dict.fromkeys(links.addresses([word for word in dotted if "@" in word], limits.addresses))
-    found.update(dict.fromkeys(disguised))
-    for page in pages:
-        for target in page.targets:
-            if target.url[:7].lower() == "mailto:" and (address := links.mail_address(target.url)):
-                found[address] = None
-    return tuple(found)[: limits.addresses]

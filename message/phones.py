@@ -56,8 +56,10 @@ _IN_WORDS: Final = re2.compile(
 )
 _SPELLING: Final = rf"(?:{_WORDS})[ ,.\-]{{0,3}}(?:{_WORDS}|[0-9])|[0-9][ ,.\-]{{0,3}}(?:{_WORDS})"
 _MAY_SPELL: Final = re2.compile(_SPELLING.encode())
-HINT: Final = rf"(?:\+{_SEPARATORS}{{0,3}}|\b00)\(?[0-9](?:{_SEPARATORS}{{0,3}}{_DIGIT}){{6}}|{_SPELLING}"
-"""RE2, of something that any normalised text with a number of a stated country holds"""
+HINT: Final = rf"(?:\+{_SEPARATORS}{{0,3}}|\b00)\(?[0-9](?:{_SEPARATORS}{{0,3}}{_DIGIT}){{6}}"
+"""RE2, of something that any normalised text with a number of a stated country in digits holds"""
+WORDS_HINT: Final = _SPELLING
+"""The same, with a number in words"""
 _SPELLED_SAYS: Final = "call "  # stands before digits in words: nobody spells an order number
 _SPELLED_DIGIT: Final = re.compile(_WORDS)
 _LOOKS: Final = str.maketrans("oli", "011")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import binascii
 import re
+from itertools import islice
 from typing import Final
 
 from oborona.message.findings import Findings
@@ -20,7 +21,10 @@ _FOREIGN: Final = re.compile(rb"[^A-Za-z0-9+/=\s]")
 _BAD_QUOTED: Final = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\n|[ \t]*$)")
 _IDENTITY: Final = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit", "none"})
 _UU_BEGIN: Final = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,255})\n", re.MULTILINE)
+_RUN: Final = re.compile(rb"[^=]++")
+_LINE: Final = re.compile(rb"[^\n]++")
 MAX_UU_FILES: Final = 20  # in one text
+MAX_UU_BEGINS: Final = 1000  # lines in one text that look like the first of a file
 
 
 def decode(body: bytes, encoding: str, findings: Findings) -> bytes:
@@ -56,11 +60,11 @@ def base64(body: bytes, findings: Findings) -> bytes:
         return binascii.a2b_base64(clean, strict_mode=True)
     except binascii.Error:
         pass
-    pieces = [piece for piece in clean.split(b"=") if piece]
+    pieces = [run[0] for run in islice(_RUN.finditer(clean), MAX_BASE64_RUNS)]
     if len(pieces) != 1 or len(pieces[0]) % 4 == 1 or (b"=" in clean and len(clean) % 4):
         findings.add("base64-broken")
     out = []
-    for piece in pieces[:MAX_BASE64_RUNS]:
+    for piece in pieces:
         whole = piece[: len(piece) - 1] if len(piece) % 4 == 1 else piece
         out.append(binascii.a2b_base64(whole + b"=" * (-len(whole) % 4)))
     return b"".join(out)
@@ -74,11 +78,13 @@ def uuencoded(text: bytes, findings: Findings) -> tuple[bytes, list[tuple[str, b
     files: list[tuple[str, bytes]] = []
     rest: list[bytes] = []
     position = 0
-    search = 0
-    while len(files) < MAX_UU_FILES and (begin := _UU_BEGIN.search(text, search)):
+    for begin in islice(_UU_BEGIN.finditer(text), MAX_UU_BEGINS):
+        if len(files) >= MAX_UU_FILES:
+            break
+        if begin.start() < position:  # inside a file
+            continue
         first_line = text[begin.end() : text.find(b"\n", begin.end()) % (len(text) + 1)]
         if not first_line or _uu_line(first_line) is None:  # prose: "begin 123 steps ..."
-            search = begin.end()
             continue
         end = text.find(b"\nend", begin.end() - 1)
         if end < 0:
@@ -88,18 +94,25 @@ def uuencoded(text: bytes, findings: Findings) -> tuple[bytes, list[tuple[str, b
             (begin[1].decode("utf-8", "replace").strip(), _uu_lines(text[begin.end() : end], findings))
         )
         rest.append(text[position : begin.start()])
-        position = search = min(end + len(b"\nend"), len(text))
+        position = min(end + len(b"\nend"), len(text))
     rest.append(text[position:])
     return b"".join(rest), files
 
 
 def _uu_lines(block: bytes, findings: Findings) -> bytes:
+    """Return the octets of all lines, never more than the lines are: four characters stand for three octets."""
     out = []
-    for line in block.split(b"\n"):
+    left = len(block)
+    for match in _LINE.finditer(block):
+        line = match[0]
         octets = _uu_line(line)
         if octets is None:
             findings.add("uuencode-broken", line)
             continue
+        left -= len(octets)
+        if left < 0:
+            findings.add("uuencode-broken", "lines without their octets")
+            break
         out.append(octets)
     return b"".join(out)
 

@@ -26,11 +26,13 @@ NEAR: Final = 10  # of 255 in each channel: closer colours cannot be told apart
 _WHITE: Final = (255, 255, 255)
 _BLACK: Final = (0, 0, 0)
 _LINK: Final = (0, 0, 238)
-_STYLED: Final = "[style],[hidden],[bgcolor],[background],font[color],body[text]"
+_STYLED: Final = "[style],[hidden],[bgcolor],[background],font[color],body[text],bdo[dir],dialog"
 _UNREAD: Final = "script,style,title,iframe,noembed,noframes,datalist,object>param"
 
 DROP, HIDE, TINY, READABLE, SAME, DIFFERENT, END = "\0d", "\0h", "\0t", "\0r", "\0s", "\0v", "\0e"
 """Marks: text that nobody reads; hidden; font too small, readable again; colour like its background, visible again; end."""
+TURN, TURN_END = "\u202e", "\u202c"
+"""Around what stands from right to left by its style: the characters that do the same (UAX 9)"""
 
 
 def mark(tree: LexborHTMLParser, findings: Findings) -> None:
@@ -62,14 +64,17 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
     any_tiny = any(says.tiny for says in styles.values())
     for identity, says in styles.items():
         node = nodes[identity]
+        if says.turned and node.parent is not None:
+            node.insert_before(TURN)
+            node.insert_after(TURN_END)
         if says.hides:
-            _surround(node, HIDE)
+            surround(node, HIDE)
         elif any_tiny and says.tiny is not None:
-            _surround(node, TINY if says.tiny else READABLE)
+            surround(node, TINY if says.tiny else READABLE)
     if _alike_somewhere(styles):
         _mark_colours(tree, styles, nodes)
     for node in tree.css(_UNREAD):
-        _surround(node, DROP)
+        surround(node, DROP)
 
 
 def _own(node: LexborNode) -> Style:
@@ -81,19 +86,23 @@ def _own(node: LexborNode) -> Style:
     ground = given.get("bgcolor")
     hides = "hidden" in given
     pictured = bool(given.get("background"))
-    if colour or ground or hides or pictured:
+    turned = node.tag == "bdo" and (given.get("dir") or "").strip().lower() == "rtl"
+    hides = hides or (node.tag == "dialog" and "open" not in given)
+    if colour or ground or hides or pictured or turned:
         says = says.over(
             Style(
                 hides=hides,
                 colour=attribute_colour(colour) if colour and node.tag in {"font", "body"} else None,
                 background=attribute_colour(ground) if ground else None,
                 pictured=pictured,
+                turned=turned,
             )
         )
     return says
 
 
-def _surround(node: LexborNode, opening: str) -> None:
+def surround(node: LexborNode, opening: str) -> None:
+    """Put a mark before an element, and END behind it."""
     tag = node.tag
     if tag == "body":  # the text is taken from inside it: its mark holds to the end
         if (first := node.first_child) is not None:
@@ -160,4 +169,4 @@ def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[
         marks.append((node, says.transparent or (ground is not None and _alike(colour, ground))))
     if any(same for _, same in marks):
         for node, same in marks:
-            _surround(node, SAME if same else DIFFERENT)
+            surround(node, SAME if same else DIFFERENT)

@@ -123,6 +123,24 @@ class Inquirer:
             if content is not None:
                 content.cancel()
 
+    async def again(
+        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> Evidence:
+        """Return the evidence with what lists say of a message in which more was found since."""
+        content = self._look(_written(message), envelope, policy, self._list_asker())
+        if content is None:
+            return evidence
+        try:
+            looked = await content
+        finally:
+            content.cancel()
+        before = (listing for listing in evidence.listings if listing.stage is not Stage.CONTENT)
+        return msgspec.structs.replace(
+            evidence,
+            listings=(*before, *looked.listings),
+            unanswered=tuple(dict.fromkeys((*evidence.unanswered, *looked.unanswered))),
+        )
+
     def end_message(self) -> None:
         """Stop asking about the message at hand."""
         tasks = self._begun.pop(Stage.SENDER, None)

@@ -1,4 +1,4 @@
-"""The processes of the service, put together: what `oborona serve`, `worker`, `writer` and `keeper` run.
+"""The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper` and `reader` run.
 
     settings and policy are read and checked → state folder and secret → locks → counters → sockets → one supervisor
 
@@ -26,10 +26,12 @@ from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
 from oborona.milter.libmilter import LibmilterServer
-from oborona.milter.log import Format, set_up
+from oborona.milter.log import Format, event, set_up
 from oborona.milter.native import NativeServer
 from oborona.milter.policy_service.server import PolicyServer
+from oborona.milter.reader import service as reader
 from oborona.milter.reply import Answer
+from oborona.milter.signatures import schema as signature_store
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
@@ -56,6 +58,7 @@ class Role(StrEnum):
     WORKER = "worker"
     WRITER = "writer"
     KEEPER = "keeper"
+    READER = "reader"
 
 
 def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
@@ -81,10 +84,17 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             locks.enter_context(lock.hold(state / "workers.lock", "oborona workers"))
         if Role.KEEPER in roles:
             locks.enter_context(lock.hold(state / "keeper.lock", "oborona keeper"))
+        if reads := Role.READER in roles and loaded.settings.reader.enabled:
+            locks.enter_context(lock.hold(state / "reader.lock", "oborona reader"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
         if Role.WRITER in roles:
             jobs.append(Job(name="writer", run=partial(write, loaded), stops_last=True))
+        if reads:
+            listener = reader.listen(state)
+            listening.callback(sockets.close_and_unlink, listener)
+            run_reader = partial(reader.serve, loaded.settings.reader, state, listener)
+            jobs.append(Job(name="reader", run=run_reader, sockets=(listener,), stops_last=True))
         if Role.WORKER in roles:
             jobs += _workers(loaded, listening)
         if Role.KEEPER in roles:
@@ -106,6 +116,12 @@ def prepare_state(state: Path) -> None:
         raise StoreError(f"{state}: {error.strerror}") from error
     secret.make(state)
     schema.prepare(state / JOURNAL)
+    try:
+        signature_store.open_store(state / signature_store.FILE).close()
+    except StoreVersion:
+        raise
+    except StoreError as error:  # mail goes on without them; each worker looks again and again
+        event(log, logging.ERROR, "signatures of the store are not used", error=error)
 
 
 def check_counters(loaded: Loaded, *, writes: bool) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -30,7 +30,8 @@ from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.policy.own import is_own
 from oborona.policy.ports import CounterWriter
-from oborona.policy.scan import Scan, Site, scan, settle, settle_put_off
+from oborona.policy.scan import Scan, Site, counts, scan, settle, settle_put_off
+from oborona.policy.signatures import Signature
 from oborona.policy.stages import Deciding
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
@@ -63,6 +64,11 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
     tally: Tally
     clock: Callable[[], float]  # Unix seconds
+    # counts signatures that were found
+    signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None
+    late: Callable[[int, Scan], None] = lambda _ident, _scan: (
+        None
+    )  # gets what was settled: pictures may be unread
     deciding: Deciding = msgspec.field(default_factory=Deciding)
 
 
@@ -294,9 +300,12 @@ class Session:
                     self._bench.tally.authenticated(scanned.evidence.identity)
                 if scanned.put_off is not None:
                     settle_put_off(scanned.put_off, self._bench.counters, now=now)
-                for fault in scanned.faults:
+                self._bench.signed(scanned.signatures.signatures, now)
+                for fault in (*scanned.faults, *scanned.failed):
                     event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
             self._bench.journal(_entry(ident, now, envelope, message, verdict, scanned))
+            if scanned is not None and counts(verdict):
+                self._bench.late(ident, scanned)
         except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a count, not the mail
             self._log_fault(ident, error, Stage.CONTENT)
         self._log(ident, envelope, verdict, stage=Stage.CONTENT, size=message.size, ms=round(took * 1000, 1))

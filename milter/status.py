@@ -1,4 +1,4 @@
-"""What a worker says of itself while it runs: a small file that it writes anew every few seconds, for metrics and `oborona doctor`.
+"""What a worker, and the reader, says of itself while it runs: a small file that it writes anew every few seconds, for metrics and `oborona doctor`.
 
 The file is replaced as a whole, so that a reader never sees half of one.  It is not synced: after a power failure nobody serves.
 """
@@ -15,6 +15,7 @@ from oborona.errors import StoreError
 from oborona.types import Action, Stage
 
 STATUS: Final = "status"  # folder in the state folder
+READER: Final = "reader"  # its file there
 WRITE_S: Final = 5.0
 STALE_S: Final = 30.0  # a file that was not written for so long is of a worker that runs no more
 
@@ -42,6 +43,21 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
     lists: dict[str, ListStatus] = {}  # by name
+    pictures: dict[str, int] = {}  # "task outcome" → how often, of questions to the reader
+    late: dict[str, int] = {}  # outcome → how often, of messages whose pictures were read after the answer
+    late_waiting: int = 0  # such messages that wait
+
+
+class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The reader's words; all by task."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    outcomes: dict[str, int] = {}  # "task outcome" → how often
+    seconds: dict[str, float] = {}  # that processes were busy
+    started: dict[str, int] = {}  # processes, since the start
+    waiting: dict[str, int] = {}  # pictures
+    processes: dict[str, int] = {}  # that run
 
 
 class Tally:
@@ -79,14 +95,16 @@ def write(state: Path, status: Status) -> None:
     Raises:
         StoreError: it can't be written.
     """
-    folder = state / STATUS
-    fresh = folder / f".worker-{status.worker}"
-    try:
-        folder.mkdir(mode=0o750, exist_ok=True)
-        fresh.write_bytes(msgspec.json.encode(status))
-        fresh.replace(folder / f"worker-{status.worker}.json")
-    except OSError as error:
-        raise StoreError(f"{folder}: {error.strerror}") from error
+    _replace(state / STATUS, f"worker-{status.worker}", msgspec.json.encode(status))
+
+
+def write_reader(state: Path, status: ReaderStatus) -> None:
+    """Replace the reader's file.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, READER, msgspec.json.encode(status))
 
 
 def remove(state: Path, worker: int) -> None:
@@ -95,11 +113,43 @@ def remove(state: Path, worker: int) -> None:
     Raises:
         StoreError: it stays.
     """
-    file = state / STATUS / f"worker-{worker}.json"
+    _remove(state / STATUS / f"worker-{worker}.json")
+
+
+def remove_reader(state: Path) -> None:
+    """Take the reader's file away.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{READER}.json")
+
+
+def _replace(folder: Path, name: str, octets: bytes) -> None:
+    fresh = folder / f".{name}"
+    try:
+        folder.mkdir(mode=0o750, exist_ok=True)
+        fresh.write_bytes(octets)
+        fresh.replace(folder / f"{name}.json")
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror}") from error
+
+
+def _remove(file: Path) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from error
+
+
+def read_reader(state: Path, now: float) -> ReaderStatus | None:
+    """Return what the reader said last, None if it does not run."""
+    try:
+        said = (state / STATUS / f"{READER}.json").read_bytes()
+        status = msgspec.json.decode(said, type=ReaderStatus)
+    except (OSError, msgspec.DecodeError):  # gone, or of another version
+        return None
+    return status if abs(now - status.time) <= STALE_S else None
 
 
 def read(state: Path, now: float) -> list[Status]:

@@ -31,9 +31,18 @@ from oborona.milter import status
 from oborona.milter.asking import Asking
 from oborona.milter.door import DoorFactory
 from oborona.milter.log import event
+from oborona.milter.places import Places
+from oborona.milter.reader.client import Line
+from oborona.milter.reader.eyes import Eyes
+from oborona.milter.reader.late import LateReading
+from oborona.milter.reader.service import SOCKET
 from oborona.milter.session import Bench, Session
+from oborona.milter.signatures import schema as signature_store
+from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.pictures import Blind
+from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.ident import Numbers
@@ -41,6 +50,8 @@ from oborona.recheck.journal import Journal
 
 JOURNAL: Final = "journal.db"
 WATCH_S: Final = 1.0  # between looks at the policy folder
+LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
+LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
 
 log = logging.getLogger("oborona.worker")
 
@@ -101,6 +112,8 @@ class Worker:
         self._name = name
         self._state = state
         self._policy = LivePolicy(policy, SCHEMA)
+        self._places = Places(settings.places)
+        self._signatures = Followed(state / signature_store.FILE, lambda: self._policy.current.signatures)
         self._entrances = entrances
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
@@ -119,18 +132,25 @@ class Worker:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keys = secret.load(self._state)
+        self._signatures.begin()
         asking, tally = Asking(self._settings, self._name), status.Tally()
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:
+            line = Line(self._state / SOCKET)
+            site = self._site(keys, counters, line)
+            late = LateReading(
+                Eyes(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
+                site,
+                inquire=asking.inquirer,
+                counters=counters,
+                journal=journal.append_late,
+                clock=time.time,
+                most=self._settings.reader.late_messages if self._settings.reader.enabled else 0,
+            )
             bench = Bench(
-                site=Site(
-                    name=self._name,
-                    hasher=Hasher(keys.shingles),
-                    counters=counters,
-                    regions=tuple(self._settings.site.regions.split()),
-                ),
+                site=site,
                 settings=self._settings.milter,
                 contact=self._settings.site.contact,
                 policy=self._policy,
@@ -142,6 +162,8 @@ class Worker:
                 inquire=asking.inquirer,
                 own=asking.is_own,
                 tally=tally,
+                late=late.add,
+                signed=self._signatures.count,
             )
             await asking.begin(self._policy.current)
             servers = [
@@ -158,7 +180,9 @@ class Worker:
                         self._flush(counters),
                         self._watch(),
                         asking.watch(lambda: self._policy.current),
-                        self._report(asking, tally),
+                        self._places.watch(),
+                        self._signatures.watch(),
+                        self._report(asking, tally, line, late),
                     )
                 ]
                 await self._stop.wait()
@@ -170,7 +194,10 @@ class Worker:
                 await asyncio.gather(*draining)
                 for chore in running:
                     chore.cancel()
+            await late.close(LATE_GRACE_S)
+            await line.close()
             await asking.close()
+            self._signatures.close()
             self._flush_once(counters)
             try:
                 counters.close()
@@ -180,6 +207,19 @@ class Worker:
                 status.remove(self._state, self._number)
             except StoreError as error:
                 event(log, logging.WARNING, "status stays behind", error=error)
+
+    def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
+        asked, longest_s = self._settings.reader, self._settings.milter.deadline_s / 2
+        eyes = Eyes(line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s))
+        return Site(
+            name=self._name,
+            hasher=Hasher(keys.shingles),
+            counters=counters,
+            regions=tuple(self._settings.site.regions.split()),
+            places=self._places,
+            signatures=self._signatures,
+            pictures=eyes if asked.enabled else Blind(),
+        )
 
     async def _flush(self, counters: Flushed) -> None:
         while True:
@@ -221,7 +261,7 @@ class Worker:
             elif self._policy.error is None and before is not None:
                 event(log, logging.INFO, "policy is right again", version=self._policy.current.version)
 
-    async def _report(self, asking: Asking, tally: status.Tally) -> None:
+    async def _report(self, asking: Asking, tally: status.Tally, line: Line, late: LateReading) -> None:
         """Write what this worker has to say of itself, again and again."""
         trouble = ""
         while True:
@@ -235,6 +275,9 @@ class Worker:
                 results=tally.results,
                 dns=msgspec.structs.asdict(asking.resolver.stats),
                 lists=asking.lists.statuses(),
+                pictures=line.outcomes,
+                late=late.outcomes,
+                late_waiting=late.waiting,
             )
             try:
                 status.write(self._state, report)

@@ -1,4 +1,4 @@
-"""What was learned of a client and a sender by asking: authentication and DNS lists."""
+"""What was learned of a client and a sender by asking: authentication and DNS lists; and where the client is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oborona.message.model import Message
 from oborona.policy.expression.template import printable
 from oborona.policy.load import Policy
 from oborona.reputation.dnslists import Listing, strongest
-from oborona.types import Envelope, RuleHit, Stage
+from oborona.types import Envelope, Location, RuleHit, Stage
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     identity: Identity = Identity()
     listings: tuple[Listing, ...] = ()
     unanswered: tuple[str, ...] = ()  # who gave no answer in time: spf, dkim, the names of lists
+    location: Location = Location()  # of the client
 
     @property
     def hits(self) -> list[RuleHit]:
@@ -49,6 +50,12 @@ class Inquiry(Protocol):
         """
         ...
 
+    async def again(
+        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> Evidence:
+        """Return the evidence with what lists say of a message in which more was found since, by `whole` or long after it."""
+        ...
+
 
 class Silence:
     """An inquiry that asks nobody, for tools that work without the network."""
@@ -64,3 +71,9 @@ class Silence:
     ) -> Evidence:
         """Know nothing."""
         return Evidence()
+
+    async def again(
+        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> Evidence:
+        """Know no more."""
+        return evidence

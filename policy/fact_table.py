@@ -14,6 +14,7 @@ from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.expression import Counted, Fact, Schema
 from oborona.policy.expression.schema import FactType
+from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.types import Stage
 
 Words = frozenset[str]
@@ -40,6 +41,14 @@ TABLE: Final[tuple[Fact, ...]] = (
         _C,
         "one of ours: it logged in, is in a network of the site, came by a submission port, or is no client on the Internet",
     ),
+    _fact(
+        "client.country",
+        str,
+        _C,
+        "country of the client's address, two capital letters (ISO 3166-1); empty where it is not known, as without a database",
+    ),
+    _fact("client.as_number", int, _C, "number of the autonomous system that announces it, 0 = not known"),
+    _fact("client.as_name", str, _C, "whose that is, as its database has it"),
     _fact("lists.client", Words, _C, "DNS lists that list the client's address or name"),
     _fact(
         "iprev.result",
@@ -106,6 +115,13 @@ TABLE: Final[tuple[Fact, ...]] = (
         "a program's answer or invitation: Auto-Submitted, a calendar part or a report; such texts are alike by nature",
     ),
     _fact("text", str, _M, "what a reader sees, normalised; the first 65,536 characters"),
+    _fact("text.language", str, _M, "its language, ISO 639-1 as in ru; empty where there is too little text"),
+    _fact(
+        "text.charset",
+        str,
+        _M,
+        "the charset it was read in, declared or found out: utf-8, us-ascii, windows-1251, koi8-r, gbk, ...",
+    ),
     _fact("text.words", int, _M, "words a reader sees"),
     _fact("text.hidden_share", float, _M, "share of the text that the reader can't see, 0 to 1"),
     _fact("html", bool, _M, "there is an HTML part"),
@@ -137,6 +153,14 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("attachments.macros", bool, _M, "an office document has macros, also one in an archive"),
     _fact("attachments.size", int, _M, "bytes of all of them, decoded"),
     _fact("pictures", int, _M, "pictures, attached or shown inside"),
+    _fact(
+        "pictures.codes", Words, _M, "what QR codes and their like in pictures hold; 200 characters of each"
+    ),
+    _fact(
+        "pictures.text", str, _M, "what is written in pictures, normalised; empty until they have been read"
+    ),
+    _fact("pictures.words", int, _M, "words of that"),
+    _fact("pictures.only", bool, _M, "a picture large enough for a message, and next to no text beside it"),
     _fact(
         "lists.content", Words, _M, "DNS lists that list the From domain, a link or an address in the text"
     ),
@@ -173,6 +197,16 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("arc.result", str, _M, "the chain of ARC seals: none, pass, fail, temperror"),
     _fact("arc.instances", int, _M, "ARC seals"),
     _fact("arc.trusted", str, _M, "the trusted sealer whose word is taken, empty = none"),
+    _fact(
+        "signatures.spam",
+        Words,
+        _M,
+        "ids of the spam signatures that are found in it; not of those in shadow mode or with a score of their own",
+    ),
+    _fact("signatures.ham", Words, _M, "the same of signatures of good mail"),
+    _fact("signatures.owners", Words, _M, "owners of all signatures found in it that are live"),
+    _fact("signatures.spam_why", str, _M, "what `signatures.spam` are: id, words, owner and reason of each"),
+    _fact("signatures.ham_why", str, _M, "the same of `signatures.ham`"),
     _fact("findings", Words, _M, "names of all findings, see the list below"),
     _fact("partial", bool, _M, "the counters could not be asked, or not all of them; what is not known is 0"),
     _fact("mass.hour", int, _M, "messages of the last hour that share their text with this one, nearly"),
@@ -181,17 +215,23 @@ TABLE: Final[tuple[Fact, ...]] = (
     _fact("mass.spam", int, _M, "how many of those of the last day were judged spam"),
     _fact("mass.complaints", int, _M, "complaints about those of the last day"),
     _fact("mass.ips", int, _M, "distinct client addresses that sent nearly this text, last day"),
+    _fact("mass.senders", int, _M, "distinct From addresses of nearly this text, last day"),
     _fact("mass.recipients", int, _M, "distinct recipients of nearly this text, last day"),
 )
 
 STAGES: Final = {
     Type.CLIENT_IP: _C,
     Type.CLIENT_NETWORK: _C,
+    Type.AS_NUMBER: _C,
     Type.RDNS: _C,
+    Type.RDNS_DOMAIN: _C,
+    Type.COUNTRY: _C,
     Type.HELO: _S,
     Type.MAIL_FROM: _S,
     Type.MAIL_FROM_DOMAIN: _S,
     Type.IP_SENDERS: _C,
+    Type.ACCOUNT_IP: _S,
+    Type.ACCOUNT_IPS: _S,
 }
 """Stage from which a type of shingle is known; all others with the content."""
 
@@ -204,5 +244,5 @@ SCHEMA: Final = Schema(
         Counted(name=name, number=int(kind), stage=STAGES.get(kind, _M), doc=TYPES[kind].meaning)
         for name, kind in NAMES.items()
     ),
-    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, PARTIAL, TEMPERROR), _M),
+    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, *OF_PICTURES, PARTIAL, TEMPERROR), _M),
 )

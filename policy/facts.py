@@ -22,6 +22,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     client_name: str = ""
     client_local: bool = False
     client_own: bool = False
+    client_country: str = ""
+    client_as_number: int = 0
+    client_as_name: str = ""
     lists_client: Words = frozenset()
     iprev_result: str = Result.NONE.value
     repip_flag: str = Flag.UNKNOWN.value
@@ -56,6 +59,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     bulk: bool = False
     automatic: bool = False
     text: str = ""
+    text_language: str = ""
+    text_charset: str = ""
     text_words: int = 0
     text_hidden_share: float = 0.0
     html: bool = False
@@ -77,6 +82,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     attachments_macros: bool = False
     attachments_size: int = 0
     pictures: int = 0
+    pictures_codes: Words = frozenset()
+    pictures_text: str = ""
+    pictures_words: int = 0
+    pictures_only: bool = False
     lists_content: Words = frozenset()
     dkim_domains: Words = frozenset()
     dkim_results: Words = frozenset()
@@ -90,6 +99,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     arc_result: str = Result.NONE.value
     arc_instances: int = 0
     arc_trusted: str = ""
+    signatures_spam: Words = frozenset()
+    signatures_ham: Words = frozenset()
+    signatures_owners: Words = frozenset()
+    signatures_spam_why: str = ""
+    signatures_ham_why: str = ""
     findings: Words = frozenset()
     partial: bool = False
     mass_hour: int = 0
@@ -98,6 +112,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     mass_spam: int = 0
     mass_complaints: int = 0
     mass_ips: int = 0
+    mass_senders: int = 0
     mass_recipients: int = 0
 
     def count(self, kind: int, window: int, metric: int) -> int:

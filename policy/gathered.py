@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from oborona.message.model import Kind, Mailbox, Message
+from oborona.message.model import Held, Kind, Mailbox, Message, Picture
 from oborona.message.normalise import normalise
 from oborona.message.shingles import Type
 from oborona.policy.evidence import Evidence
 from oborona.policy.facts import Facts, Words
 from oborona.policy.known import Known
 from oborona.policy.own import is_local, is_own
+from oborona.policy.signatures import Flag, Matched
+from oborona.policy.signatures.matched import told
 from oborona.reputation.address import RepIP
 from oborona.types import Envelope, Finding, Metric, Stage, Window
 
 TEXT_LIMIT: Final = 65_536  # characters of text that rules can search: what a reader looks at, and bounded work for every pattern
+CODE_LIMIT: Final = 200  # characters of a code that rules can search: a link's host and path
+FEW_WORDS: Final = 20  # beside a picture that is the message: a greeting, or how to leave the list
+MESSAGE_PIXELS: Final = (
+    20_000  # of a picture that can hold a message: 200 by 100; logos under signatures are mostly smaller
+)
+MESSAGE_OCTETS: Final = 4096  # the same, of one that nobody has looked at
 _NOBODY: Final = Mailbox(name="", address="", domain="")
 
 
@@ -32,6 +40,7 @@ def facts_of(
     findings: Iterable[Finding],
     known: Known,
     evidence: Evidence,
+    signatures: Matched,
     *,
     now: float,
     size: int,
@@ -45,6 +54,7 @@ def facts_of(
         findings: of parsing and of the checks.
         known: its counts.
         evidence: of authentication and DNS lists.
+        signatures: that it has.
         now: Unix seconds.
         size: bytes of the whole message, scanned or not.
         partial: the counts could not be read.
@@ -57,6 +67,7 @@ def facts_of(
         **_envelope(envelope, envelope.recipients[:1]),
         **_who(envelope, known, evidence),
         **_proved(evidence),
+        **_signatures(signatures),
         message_size=size,
         message_truncated=message.truncated,
         message_parts=len(message.parts),
@@ -77,6 +88,8 @@ def facts_of(
         bulk=_to_many(message),
         automatic=_automatic(message),
         text=message.normal_text[:TEXT_LIMIT],
+        text_language=message.language,
+        text_charset=message.charset,
         text_words=message.words,
         text_hidden_share=message.hidden_share,
         html=any(part.content_type == "text/html" for part in message.parts),
@@ -93,7 +106,7 @@ def facts_of(
         attachments_extensions=frozenset(file.extension for file in message.attachments if file.extension),
         **_files(message),
         attachments_size=sum(file.size for file in message.attachments),
-        pictures=sum(file.picture for file in message.attachments),
+        **_pictures(message),
         findings=frozenset(finding.name for finding in findings),
         partial=partial,
         mass_hour=known.copies(Window.HOUR, Metric.SEEN),
@@ -101,14 +114,29 @@ def facts_of(
         mass_fortnight=known.copies(Window.FORTNIGHT, Metric.SEEN),
         mass_spam=known.copies(Window.DAY, Metric.SPAM),
         mass_complaints=known.copies(Window.DAY, Metric.COMPLAINTS),
-        # both are estimates, from different values of the fingerprint: there are no more addresses than copies
+        # all are estimates, from different values of the fingerprint: there are no more addresses or senders than copies
         mass_ips=min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
+        mass_senders=min(known.count(Type.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
         mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
 
 
 def _values(message: Message, kind: Kind) -> Words:
     return frozenset(entity.value for entity in message.entities if entity.kind is kind)
+
+
+def _signatures(matched: Matched) -> dict[str, Any]:
+    """What signatures were found; nothing where there are none, as in most mail."""
+    if not matched.signatures:
+        return {}
+    spam, ham = matched.all_of(Flag.SPAM), matched.all_of(Flag.HAM)
+    return {
+        "signatures_spam": frozenset(one.id for one in spam),
+        "signatures_ham": frozenset(one.id for one in ham),
+        "signatures_owners": matched.owners,
+        "signatures_spam_why": told(spam),
+        "signatures_ham_why": told(ham),
+    }
 
 
 def _files(message: Message) -> dict[str, Any]:
@@ -124,10 +152,33 @@ def _files(message: Message) -> dict[str, Any]:
     }
 
 
+def _pictures(message: Message) -> dict[str, Any]:
+    """What is in pictures, as far as they were looked at."""
+    pictures = message.pictures
+    written = sum(picture.place is Held.DATA for picture in pictures)
+    text = " ".join(picture.text for picture in pictures if picture.text)
+    return {
+        "pictures": sum(file.picture for file in message.attachments) + written,
+        "pictures_codes": frozenset(code[:CODE_LIMIT] for picture in pictures for code in picture.codes),
+        "pictures_text": normalise(text)[:TEXT_LIMIT],
+        "pictures_words": len(text.split()),
+        "pictures_only": message.words <= FEW_WORDS and any(map(_holds_a_message, pictures)),
+    }
+
+
+def _holds_a_message(picture: Picture) -> bool:
+    if picture.looked:
+        return picture.width * picture.height >= MESSAGE_PIXELS
+    return len(picture.octets) >= MESSAGE_OCTETS
+
+
 def _who(envelope: Envelope, known: Known, evidence: Evidence) -> dict[str, Any]:
     """What was learned of client and sender by asking."""
     identity, repip = evidence.identity, RepIP() if is_own(envelope) else known.repip()
     return {
+        "client_country": evidence.location.country,
+        "client_as_number": evidence.location.as_number,
+        "client_as_name": evidence.location.as_name,
         "lists_client": _listed(evidence, Stage.CONNECT),
         "lists_sender": _listed(evidence, Stage.SENDER),
         "iprev_result": identity.iprev.result.value,

@@ -52,7 +52,8 @@ async def glance(
     listed = match(policy.local_lists, envelope, stage)
     if listed is not None:
         return Glance(verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score))
-    pieces = envelope_shingles(envelope, site.hasher)
+    location = site.places.find(envelope.client.ip)
+    pieces = envelope_shingles(envelope, site.hasher, location)
     known, faults = await read_known(site.counters, asked(pieces), now)
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
@@ -61,6 +62,7 @@ async def glance(
             return Glance(verdict=by_history, faults=faults)
     wanted = awaited(policy, stage)
     evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
+    evidence = msgspec.structs.replace(evidence, location=location)
     hits, failed = policy.compiled.run(early_facts(envelope, known, evidence), stage)
     findings = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
     verdict = decide(

@@ -19,7 +19,8 @@ import msgspec
 from oborona.authentication.model import Result
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
-from oborona.message.shingles import Type, client_network
+from oborona.message.sender_pieces import client_network
+from oborona.message.shingles import Type
 from oborona.policy.evidence import Evidence
 from oborona.policy.known import Known
 from oborona.policy.own import is_own

@@ -2,9 +2,10 @@
 
 A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that four of sixteen reach (six of
-sixteen for those of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
-common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/likeness.md).
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach (six of
+sixteen of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
+common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/likeness.md).  The values of a
+picture's look are no such fingerprint: alike pictures share one at least, and others none (docs/pictures.md), so the worst one answers.
 """
 
 from __future__ import annotations
@@ -20,10 +21,20 @@ from oborona.reputation.address import Counts, History, RepIP, judge
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
-SHARED_WORDS: Final = 4 / 16  # of the values must be shared for texts to count as near-duplicates
+SHARED_WORDS: Final = 8 / 32  # of the values must be shared for texts to count as near-duplicates
 SHARED_CHARACTERS: Final = 6 / 16  # the same for short texts, of which a common phrase is a larger part
-FINGERPRINTS: Final = frozenset({Type.WORDS, Type.CHARACTERS, Type.TEXT_IPS, Type.TEXT_RECIPIENTS})
+FINGERPRINTS: Final = frozenset(
+    {
+        Type.WORDS,
+        Type.CHARACTERS,
+        Type.TEXT_IPS,
+        Type.TEXT_RECIPIENTS,
+        Type.TEXT_SENDERS,
+        Type.PICTURE_TEXT,
+    }
+)
 
+_SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})  # texts that are mostly of few words
 _EVIDENCE: Final = itemgetter(
     Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
 )  # as `Counts` has them
@@ -50,6 +61,14 @@ class Known:
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
             self._rows.setdefault(kind, []).append(rows)
+
+    def joined(self, other: Known) -> Known:
+        """Return what both know, of different shingles of one message."""
+        both = Known()
+        both._rows = {kind: list(rows) for kind, rows in self._rows.items()}
+        for kind, rows in other._rows.items():
+            both._rows.setdefault(kind, []).extend(rows)
+        return both
 
     def has(self, kind: int) -> bool:
         """Tell whether the message has a piece of this type."""
@@ -116,7 +135,7 @@ def shared_values(kind: int, values: int) -> int:
         kind: of the values.
         values: how many there are.
     """
-    return ceil(values * (SHARED_CHARACTERS if kind == Type.CHARACTERS else SHARED_WORDS))
+    return ceil(values * (SHARED_CHARACTERS if kind in _SHORT else SHARED_WORDS))
 
 
 def _worst(rows: Totals) -> list[list[int]]:

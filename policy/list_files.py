@@ -16,6 +16,7 @@ from oborona.errors import PolicyError
 from oborona.policy.local_lists import ListSource, in_vain
 from oborona.policy.named import refuse
 from oborona.reputation.locallists import BrokenLine, LocalList, LocalLists, Table, read
+from oborona.toml import Place
 
 MAX_BYTES: Final = 64 * 1024 * 1024  # of a list file: two million of the longest usual entries
 MAX_TOTAL: Final = 5_000_000  # entries of all lists: 40 to 105 MB in each process
@@ -96,7 +97,7 @@ class ListFiles:
         seen = look(path)
         if known is not None and known.look == seen and not force:
             return known
-        raw = _read(path, source)
+        raw = contents(path, f"local list {source.name}", source.places["file"], MAX_BYTES)
         digest = hashlib.sha256(raw).digest()
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
@@ -106,21 +107,27 @@ class ListFiles:
             raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
 
 
-def _read(path: Path, source: ListSource) -> bytes:
-    place = source.places["file"]
+def contents(path: Path, of: str, place: Place, most: int) -> bytes:
+    """Return what a list file holds.
+
+    Args:
+        path: of the file.
+        of: whose file it is, as errors say it: `local list NAME`.
+        place: that names it.
+        most: bytes.
+
+    Raises:
+        PolicyError: it can't be read, is no plain file, or is too large.
+    """
     try:
         # Looked at before it is opened: opening a pipe waits for its writer.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise PolicyError(
-                f"is not a plain file; local list {source.name} names it ({place})", file=str(path)
-            )
+            raise PolicyError(f"is not a plain file; {of} names it ({place})", file=str(path))
         with path.open("rb") as handle:
-            raw = handle.read(MAX_BYTES + 1)
+            raw = handle.read(most + 1)
     except OSError as fault:
         why = fault.strerror or fault
-        raise PolicyError(
-            f"cannot be read: {why}; local list {source.name} names it ({place})", file=str(path)
-        ) from fault
-    if len(raw) > MAX_BYTES:
-        raise PolicyError(f"is larger than {MAX_BYTES // 1024 // 1024} MiB", file=str(path))
+        raise PolicyError(f"cannot be read: {why}; {of} names it ({place})", file=str(path)) from fault
+    if len(raw) > most:
+        raise PolicyError(f"is larger than {most // 1024 // 1024} MiB", file=str(path))
     return raw

@@ -3,7 +3,7 @@
 All `*.toml` files of the folder are read in the order of their names; names that begin with a dot are editors' own.
 A file that is empty, or whose last line does not end, is taken for half-written: `score = 10` may be the beginning of
 `score = 100`. So are a folder that is missing or holds no policy file: an empty policy would let everything through.
-List files (`*.list`) are read where a local list names them.
+List files (`*.list`) are read where a list of any sort names them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from oborona.policy.expression import CompiledRules, Schema, compile_rules
 from oborona.policy.list_files import ListFiles
 from oborona.policy.merge import merge
 from oborona.policy.rules import Rule, VerdictLines
-from oborona.policy.tables import AuthenticationTable, GreylistTable, RepIpTable
+from oborona.policy.signature_files import SignatureFiles
+from oborona.policy.signatures.model import Signature
+from oborona.policy.tables import AuthenticationTable, GreylistTable, PicturesTable, RepIpTable
 from oborona.reputation.dnslists import DnsList
 from oborona.reputation.locallists import LocalLists
 from oborona.toml import Document, read
@@ -36,9 +38,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     repip: RepIpTable
     greylist: GreylistTable
     authentication: AuthenticationTable
+    pictures: PicturesTable
     rules: tuple[Rule, ...]  # those switched off included
     dns_lists: tuple[DnsList, ...]  # those switched off included
     local_lists: LocalLists  # those switched on
+    signatures: Mapping[str, Signature]  # those switched on, by id
     compiled: CompiledRules
     version: str  # hash of names and contents: the same everywhere for the same files
     origins: Mapping[
@@ -67,7 +71,12 @@ def policy_files(directory: Path, suffix: str = ".toml") -> list[Path]:
 
 
 def load_policy(
-    directory: Path, schema: Schema, lists: ListFiles | None = None, *, force: bool = False
+    directory: Path,
+    schema: Schema,
+    lists: ListFiles | None = None,
+    signatures: SignatureFiles | None = None,
+    *,
+    force: bool = False,
 ) -> Policy:
     """Return the policy that a folder holds.
 
@@ -75,6 +84,7 @@ def load_policy(
         directory: read now, each file once.
         schema: the facts that rules may name.
         lists: what is known of list files; those that look as before are not read again.
+        signatures: the same for those of signatures.
         force: read them even so.
 
     Raises:
@@ -98,14 +108,20 @@ def load_policy(
     merged = merge(documents)
     local_lists, contents = (lists or ListFiles()).read(directory, merged.local_lists, force=force)
     digest.update(contents)
+    found, contents = (signatures or SignatureFiles()).read(
+        directory, merged.signatures, merged.signature_lists, force=force
+    )
+    digest.update(contents)
     return Policy(
         verdict=merged.verdict,
         repip=merged.repip,
         greylist=merged.greylist,
         authentication=merged.authentication,
+        pictures=merged.pictures,
         rules=merged.rules,
         dns_lists=merged.dns_lists,
         local_lists=local_lists,
+        signatures=found,
         compiled=compile_rules(merged.rules, schema),
         version=digest.hexdigest()[:VERSION_LENGTH],
         origins=merged.origins,

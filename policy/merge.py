@@ -13,17 +13,27 @@ from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.named import Gathered, Sort
 from oborona.policy.rules import MAX_RULES, Rule, RuleTable, VerdictLines, rule, verdict_lines
-from oborona.policy.tables import AuthenticationTable, GreylistTable, RepIpTable
+from oborona.policy.signature_tables import (
+    SIGNATURE_LISTS,
+    SIGNATURES,
+    SignatureSource,
+    signature_of,
+    signature_source,
+)
+from oborona.policy.signatures.model import Signature
+from oborona.policy.tables import AuthenticationTable, GreylistTable, PicturesTable, RepIpTable
 from oborona.reputation.dnslists import DnsList
 from oborona.toml import Document, Given, table
 
 RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)))
-SORTS: Final = (RULES, DNS_LISTS, LOCAL_LISTS)
+LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS)
+SORTS: Final = (RULES, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
     "repip": RepIpTable,
     "greylist": GreylistTable,
     "authentication": AuthenticationTable,
+    "pictures": PicturesTable,
 }
 """Tables without a name: there is one of each."""
 
@@ -37,12 +47,19 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     authentication: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
     ) = UNSET
+    pictures: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType = UNSET
     rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
     dns_list: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType = (
         UNSET
     )
     local_list: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[local_list]]"})] | UnsetType
+    ) = UNSET
+    signature: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature]]"})] | UnsetType
+    ) = UNSET
+    signature_list: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature_list]]"})] | UnsetType
     ) = UNSET
 
 
@@ -53,9 +70,12 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     repip: RepIpTable
     greylist: GreylistTable
     authentication: AuthenticationTable
+    pictures: PicturesTable
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
     dns_lists: tuple[DnsList, ...]
     local_lists: tuple[ListSource, ...]
+    signatures: tuple[Signature, ...]  # those switched on, as are their lists
+    signature_lists: tuple[SignatureSource, ...]
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
 
@@ -82,7 +102,7 @@ def merge(documents: Sequence[Document]) -> Merged:
             origins |= {f"{sort}.{name}.{key}": str(given.place) for key, given in fields.items()}
     lists = {
         f"{sort.key}.{name}.{key}": given.value
-        for sort in (DNS_LISTS, LOCAL_LISTS)
+        for sort in LISTED
         for name, fields in named.tables[sort.key].items()
         for key, given in fields.items()
         if key != "name"
@@ -92,9 +112,14 @@ def merge(documents: Sequence[Document]) -> Merged:
         repip=RepIpTable(**_values(single["repip"])),
         greylist=GreylistTable(**_values(single["greylist"])),
         authentication=AuthenticationTable(**_values(single["authentication"])),
+        pictures=PicturesTable(**_values(single["pictures"])),
         rules=tuple(map(rule, named.tables[RULES.key].values())),
         dns_lists=tuple(map(dns_list, named.tables[DNS_LISTS.key].values())),
         local_lists=tuple(map(list_source, named.tables[LOCAL_LISTS.key].values())),
+        signatures=tuple(filter(None, map(signature_of, named.tables[SIGNATURES.key].values()))),
+        signature_lists=tuple(
+            filter(None, map(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
+        ),
         origins=origins,
         lists=lists,
     )

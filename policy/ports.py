@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+import msgspec
+
+from oborona.message.model import Picture
+from oborona.types import Amounts, Finding, Location, Pieces, Prefix, Shingle
 
 Totals = list[list[list[int]]]
 """[shingle in the order asked][Window][Metric]"""
@@ -51,3 +54,30 @@ class CounterWriter(Protocol):
 
 class Counters(CounterReader, CounterWriter, Protocol):
     """Both sides of one store."""
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """The pictures of a message after somebody looked."""
+
+    pictures: tuple[Picture, ...]  # as many as there were, in their order; those not looked at as they were
+    findings: tuple[Finding, ...] = ()  # distinct names
+
+
+class Pictures(Protocol):
+    """Looks at pictures and reads them, in time; what is not done in time, or cannot be, is left as it was."""
+
+    async def look(self, pictures: Sequence[Picture]) -> View:
+        """Return the pictures with what is in them: size, hashes, codes."""
+        ...
+
+    async def read(self, pictures: Sequence[Picture]) -> View:
+        """Return the pictures with their text."""
+        ...
+
+
+class Places(Protocol):
+    """Where clients are, by databases of the site's own; nobody is asked."""
+
+    def find(self, ip: str) -> Location:
+        """Return where an address is; empty where it is not known, and for what is no address."""
+        ...

@@ -1,7 +1,7 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
-Reads top to bottom: parse, authenticate, take apart, ask the counters, find, rule, decide.  Nothing is counted here: `settle` does that,
-after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
+Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find, rule, decide; where the verdict hangs on a
+picture, read it and decide `again`.  Nothing is counted here: `settle` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import msgspec
 from oborona.errors import StoreError, StorePartial
 from oborona.message.model import Message
 from oborona.message.parse import parse
+from oborona.message.pictures.seen import seen
 from oborona.message.shingles import Hasher, shingles
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
@@ -23,7 +24,10 @@ from oborona.policy.history import REPIP_BAD, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
-from oborona.policy.ports import CounterReader, CounterWriter
+from oborona.policy.pictures import UNREAD, Blind, waits
+from oborona.policy.ports import CounterReader, CounterWriter, Pictures, Places, View
+from oborona.policy.signatures import Book, Matched, Signatures
+from oborona.reputation.place import Nowhere
 from oborona.types import Action, Amounts, Envelope, Finding, Pieces, Prefix, Shingle, Stage, Verdict
 
 
@@ -37,8 +41,11 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
     verdict: Verdict
     policy: Policy
+    signatures: Matched = Matched()
     put_off: Shingle | None = None  # what is remembered of a greylisted message
-    faults: tuple[str, ...] = ()  # for the log: rules that failed, a store that did not answer
+    found: tuple[Finding, ...] = ()  # as its pictures were looked at
+    faults: tuple[str, ...] = ()  # for the log: a store that did not answer
+    failed: tuple[str, ...] = ()  # for the log: rules that failed
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +55,9 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     hasher: Hasher
     counters: CounterReader
     regions: tuple[str, ...] = ()  # whose telephone numbers may stand without their country
+    places: Places = Nowhere()
+    pictures: Pictures = Blind()
+    signatures: Signatures = Book({})
 
 
 async def scan(
@@ -76,22 +86,117 @@ async def scan(
         and a fault, no exception; the DNS, the finding `temperror`.
     """
     message = parse(raw, truncated=size > len(raw), regions=site.regions)
+    view = View(pictures=())
+    if message.pictures:
+        view = await site.pictures.look(message.pictures)
+        message = seen(message, view.pictures, site.regions)
     evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
-    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains)
+    evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
+    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
     known, faults = await read_known(site.counters, asked(pieces), now)
-    findings = [*message.findings, *_checked(message, envelope, site, now)]
+    result = _judged(
+        message,
+        envelope,
+        site,
+        policy,
+        evidence,
+        pieces,
+        known,
+        found=view.findings,
+        faults=faults,
+        now=now,
+        size=max(size, message.size),
+    )
+    if message.pictures and waits(
+        result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
+    ):
+        view = await site.pictures.read(message.pictures)
+        if not all(picture.read for picture in view.pictures):
+            view = msgspec.structs.replace(view, findings=(*view.findings, Finding(UNREAD)))
+        result = await again(result, view, site, inquiry, now=now)
+    if not policy.verdict.refuse:
+        return result
+    put_off = await greylisted(
+        result.verdict,
+        envelope,
+        result.evidence,
+        result.facts.known,
+        counters=site.counters,
+        hasher=site.hasher,
+        table=policy.greylist,
+        now=now,
+    )
+    if put_off is None:
+        return result
+    return msgspec.structs.replace(result, verdict=put_off.verdict, put_off=put_off.shingle)
+
+
+async def again(result: Scan, view: View, site: Site, inquiry: Inquiry, *, now: float) -> Scan:
+    """Judge a message again, of which more has been seen since.
+
+    Only what is new is asked for: of the pieces that were there the counts stay those of the first time, which do not hold the message itself.
+
+    Args:
+        result: of the first time.
+        view: its pictures, and what was found as they were looked at.
+        site: as of the first time.
+        inquiry: asks the DNS about what is new.
+        now: Unix seconds, of this moment.
+    """
+    before, envelope = result.message, result.envelope
+    message, evidence = seen(before, view.pictures, site.regions), result.evidence
+    if (message.links, message.addresses) != (before.links, before.addresses):
+        evidence = await inquiry.again(evidence, message, envelope, result.policy)
+    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
+    there = frozenset(asked(result.pieces))
+    new = tuple(shingle for shingle in asked(pieces) if shingle not in there)
+    known, faults = await read_known(site.counters, new, now)
+    names = {finding.name for finding in result.found}
+    return _judged(
+        message,
+        envelope,
+        site,
+        result.policy,
+        evidence,
+        pieces,
+        result.facts.known.joined(known),
+        found=(*result.found, *(finding for finding in view.findings if finding.name not in names)),
+        faults=(*result.faults, *faults),
+        now=now,
+        size=result.facts.message_size,
+    )
+
+
+def _judged(
+    message: Message,
+    envelope: Envelope,
+    site: Site,
+    policy: Policy,
+    evidence: Evidence,
+    pieces: Pieces,
+    known: Known,
+    *,
+    found: tuple[Finding, ...],
+    faults: tuple[str, ...],
+    now: float,
+    size: int,
+) -> Scan:
+    """Return the verdict on all that is known: pure."""
+    findings = [*message.findings, *_checked(message, envelope, site, now), *found]
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
     if evidence.unanswered:
         findings.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
+    signatures = site.signatures.find(message, now)
     facts = facts_of(
         message,
         envelope,
         findings,
         known,
         evidence,
+        signatures,
         now=now,
-        size=max(size, message.size),
+        size=size,
         partial=bool(faults),
     )
     hits, failed = policy.compiled.run(facts, Stage.CONTENT)
@@ -100,7 +205,13 @@ async def scan(
     # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
     remembered = refusal(known, envelope, policy)
     verdict = decide(
-        [*hits, *evidence.hits, *shadowed(*local), *([remembered] if remembered else [])],
+        [
+            *hits,
+            *evidence.hits,
+            *signatures.hits,
+            *shadowed(*local),
+            *([remembered] if remembered else []),
+        ],
         findings,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
@@ -108,20 +219,6 @@ async def scan(
     listed = match(*local)
     if listed is not None:
         verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
-    put_off = None
-    if policy.verdict.refuse:
-        put_off = await greylisted(
-            verdict,
-            envelope,
-            evidence,
-            known,
-            counters=site.counters,
-            hasher=site.hasher,
-            table=policy.greylist,
-            now=now,
-        )
-    if put_off is not None:
-        verdict = put_off.verdict
     return Scan(
         envelope=envelope,
         message=message,
@@ -130,9 +227,16 @@ async def scan(
         facts=facts,
         verdict=verdict,
         policy=policy,
-        put_off=None if put_off is None else put_off.shingle,
-        faults=(*faults, *failed),
+        signatures=signatures,
+        found=found,
+        faults=faults,
+        failed=tuple(failed),
     )
+
+
+def counts(verdict: Verdict) -> bool:
+    """Tell whether a message with this verdict is counted."""
+    return verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD
 
 
 def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float) -> None:
@@ -140,7 +244,7 @@ def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: fl
 
     What memory alone has decided is not counted: it would feed on itself.
     """
-    if verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD:
+    if counts(verdict):
         spam = verdict.action in (Action.SPAM, Action.REJECT)
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
 

@@ -49,6 +49,20 @@ class GreylistTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = 3
 
 
+class PicturesTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[pictures]` table: when an answer waits until a picture has been read."""
+
+    wait_from: Annotated[
+        float,
+        Meta(
+            ge=-10_000,
+            le=10_000,
+            description="Mail that is a picture and little else is read before the answer if its score is from here up to the"
+            " spam line; all other mail after it.",
+        ),
+    ] = 30.0
+
+
 class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The `[authentication]` table."""
 

@@ -1,4 +1,4 @@
-"""The policy in use, and whether its files (`*.toml`, and the `*.list` of local lists) have changed since.
+"""The policy in use, and whether its files (`*.toml`, and the `*.list` of lists) have changed since.
 
 `signature` asks the file system only, so a worker may call it every second. It is taken before the files are read: what
 changes meanwhile is seen at the next look. Known limit: a file changed in place, to the same length, within one
@@ -13,6 +13,7 @@ from oborona.errors import PolicyError
 from oborona.policy.expression import Schema
 from oborona.policy.list_files import ListFiles, look
 from oborona.policy.load import Policy, load_policy, policy_files
+from oborona.policy.signature_files import SignatureFiles
 
 Signature = tuple[tuple[str, int, int, int, int], ...]
 
@@ -48,8 +49,9 @@ class LivePolicy:
         self._directory = directory
         self._schema = schema
         self._lists = ListFiles()
+        self._signatures = SignatureFiles()
         self._seen = signature(directory)
-        self.current: Policy = load_policy(directory, schema, self._lists)
+        self.current: Policy = load_policy(directory, schema, self._lists, self._signatures)
         self.error: PolicyError | None = None
 
     def reload(self, force: bool = False) -> bool:
@@ -65,7 +67,7 @@ class LivePolicy:
             return False
         self._seen = now
         try:
-            fresh = load_policy(self._directory, self._schema, self._lists, force=force)
+            fresh = load_policy(self._directory, self._schema, self._lists, self._signatures, force=force)
         except PolicyError as error:
             self.error = error
             return False

@@ -41,3 +41,20 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     shingles: tuple[Shingle, ...] = ()
     policy_version: str = ""
     partial: bool = False  # judged without something that should have been known
+
+
+class Late(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in a message after its answer was given, and what its verdict would have been with that."""
+
+    id: int  # of its `Entry`
+    time: float  # Unix seconds, when it was judged again
+    before: Action
+    score_before: float
+    verdict: Action
+    score: float
+    line: float
+    decided_by: str
+    rules: tuple[RuleHit, ...] = ()
+    findings: tuple[Finding, ...] = ()  # those that are new
+    facts: dict[str, object] = {}  # those that differ from the entry's
+    shingles: tuple[Shingle, ...] = ()  # those that are new

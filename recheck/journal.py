@@ -33,7 +33,7 @@ import aiosqlite
 
 from oborona.errors import StoreError
 from oborona.recheck import ident, purging, rows, schema
-from oborona.recheck.entry import Entry
+from oborona.recheck.entry import Entry, Late
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
 
@@ -49,6 +49,10 @@ _INSERT_VERDICT: Final = (
 )
 _INSERT_EVIDENCE: Final = (
     f"INSERT INTO evidence ({rows.EVIDENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
+)
+_INSERT_LATE: Final = (
+    f"INSERT INTO late ({rows.LATE_COLUMNS}) VALUES ({', '.join('?' * len(rows.LATE_COLUMNS.split(',')))})"  # noqa: S608
+    " ON CONFLICT (id) DO NOTHING"
 )
 _INSERT_NAMES: Final = (
     "INSERT INTO names (id, names, newest) VALUES (?, ?, ?)"
@@ -82,7 +86,7 @@ class Journal(Reader):
         self.written = 0  # entries committed since the start
         self._batch_s = batch_s
         self._clock = clock
-        self._waiting: deque[rows.Row] = deque()
+        self._waiting: deque[rows.Row | rows.LateRow] = deque()
         self._waiting_bytes = 0
         self._unfit: Exception | None = None  # the last entry that could not be packed or stored
         self._wake = asyncio.Event()  # there is something to do
@@ -124,10 +128,17 @@ class Journal(Reader):
         Raises:
             RuntimeError: the journal is closed.
         """
+        self._take(lambda: rows.pack(entry))
+
+    def append_late(self, late: Late) -> None:
+        """Take what was found in a message after its entry was appended; as `append`."""
+        self._take(lambda: rows.pack_late(late))
+
+    def _take(self, packed: Callable[[], rows.Row | rows.LateRow]) -> None:
         if self._closing:
             raise RuntimeError("the journal is closed")
         try:
-            row = rows.pack(entry)
+            row = packed()
         except Exception as error:  # noqa: BLE001 - our own bug must not stop mail; logged by the task
             self._drop_unfit(error)
             return
@@ -261,16 +272,19 @@ class Journal(Reader):
             self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
         return failure
 
-    async def _write(self, batch: list[rows.Row]) -> None:
+    async def _write(self, batch: list[rows.Row | rows.LateRow]) -> None:
         """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written."""
-        names = {row.shape: row for row in batch if row.shape is not None}  # the last of each: ids grow
+        entries = [row for row in batch if isinstance(row, rows.Row)]
+        late = [row.values for row in batch if isinstance(row, rows.LateRow)]
+        names = {row.shape: row for row in entries if row.shape is not None}  # the last of each: ids grow
         try:
             async with self._transaction:
                 try:
                     await self._db.execute("BEGIN IMMEDIATE")
-                    cursor = await self._db.executemany(_INSERT_VERDICT, [row.verdict for row in batch])
-                    added = cursor.rowcount
-                    await self._db.executemany(_INSERT_EVIDENCE, [row.evidence for row in batch])
+                    cursor = await self._db.executemany(_INSERT_VERDICT, [row.verdict for row in entries])
+                    added = max(0, cursor.rowcount)  # -1 for none to insert
+                    await self._db.executemany(_INSERT_EVIDENCE, [row.evidence for row in entries])
+                    await self._db.executemany(_INSERT_LATE, late)
                     await self._db.executemany(
                         _INSERT_NAMES,
                         [
@@ -292,8 +306,8 @@ class Journal(Reader):
                 await self._write([row])
             return
         self.written += added
-        if added < len(batch):
-            _log.warning("journal: %d entries were there already, or share an id", len(batch) - added)
+        if added < len(entries):
+            _log.warning("journal: %d entries were there already, or share an id", len(entries) - added)
 
     def _drop_excess(self) -> None:
         while self._waiting_bytes > WAITING_BYTES and self._waiting:

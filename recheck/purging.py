@@ -59,6 +59,7 @@ async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: 
     last = oldest[going - 1]
     await db.execute("DELETE FROM verdict WHERE id <= ?", (last,))
     await db.execute("DELETE FROM evidence WHERE id <= ?", (last,))
+    await db.execute("DELETE FROM late WHERE id <= ?", (last,))
     await db.execute("UPDATE tally SET rows = rows - ?", (going,))
     return going
 
@@ -67,6 +68,7 @@ async def _evidence(db: aiosqlite.Connection, cutoff: int, limit: int) -> int:
     going = await _fetch(db, "SELECT id FROM evidence WHERE id < ? ORDER BY id LIMIT ?", cutoff, limit)
     if going:
         await db.execute("DELETE FROM evidence WHERE id <= ?", going[-1])
+        await db.execute("DELETE FROM late WHERE id <= ?", going[-1])  # it is evidence too
     return len(going)
 
 

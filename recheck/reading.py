@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import aiosqlite
 
 from oborona.recheck import rows, schema
-from oborona.recheck.entry import Entry
+from oborona.recheck.entry import Entry, Late
 
 FOUND: Final = (
     100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
@@ -75,6 +75,15 @@ class Reader:
         """
         found = await self._entries(f"{_ENTRIES} WHERE v.id = ?", (ident,))
         return found[0] if found else None
+
+    async def late(self, ident: int) -> Late | None:
+        """Return what was found late in a message; None when nothing was, or it was purged.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (ident,))  # noqa: S608 - names of ours
+        return rows.unpack_late(found[0]) if found else None
 
     async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
         """Return the ids of at most `FOUND` entries, newest first.

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry
+from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry, Late
 from oborona.types import Action, Finding, RuleHit, Shingle
 
 VERDICT_COLUMNS: Final = (
@@ -25,6 +25,9 @@ VERDICT_COLUMNS: Final = (
     " client_ip, helo, sender, login, recipients, subject, rules"
 )
 EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles"
+LATE_COLUMNS: Final = (
+    "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles"
+)
 MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
 
@@ -47,6 +50,64 @@ class Row(NamedTuple):
     bytes: int  # what it takes in memory, about
 
 
+class LateRow(NamedTuple):
+    """What was found late, ready to be written."""
+
+    values: tuple[object, ...]  # in the order of LATE_COLUMNS
+    bytes: int  # what it takes in memory, about
+
+
+def pack_late(late: Late) -> LateRow:
+    """Return what was found late as a row.
+
+    Raises:
+        Exception: only where it is not what its types say: our own bug.
+    """
+    rules, findings = _to_json(late.rules), _to_json(late.findings)
+    facts = _to_json(late.facts)
+    if len(facts) > FACTS_BYTES:
+        facts = _to_json(
+            {name: value for name, value in late.facts.items() if isinstance(value, int | float)}
+        )
+    shingles = _pack_shingles(late.shingles)
+    values = (
+        late.id,
+        late.time,
+        late.before.value,
+        late.score_before,
+        late.verdict.value,
+        late.score,
+        late.line,
+        late.decided_by,
+        rules,
+        findings,
+        facts,
+        shingles,
+    )
+    return LateRow(values, _OVERHEAD_BYTES + len(rules) + len(findings) + len(facts) + len(shingles))
+
+
+def unpack_late(row: tuple[Any, ...]) -> Late:
+    """Return what a row in the order of LATE_COLUMNS holds."""
+    ident, when, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles = (
+        row
+    )
+    return Late(
+        id=ident,
+        time=when,
+        before=Action(before),
+        score_before=score_before,
+        verdict=Action(verdict),
+        score=score,
+        line=line,
+        decided_by=decided_by,
+        rules=_from_json(rules, _RULES),
+        findings=_from_json(findings, _FINDINGS),
+        facts=_from_json(facts, _OBJECT),
+        shingles=_unpack_shingles(shingles),
+    )
+
+
 def pack(entry: Entry) -> Row:
     """Return an entry as rows.
 
@@ -58,7 +119,7 @@ def pack(entry: Entry) -> Row:
     recipients = _to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
     rules = _to_json(entry.rules)
     findings = _to_json(entry.findings)
-    shingles = struct.pack("<" + "BQ" * len(entry.shingles), *chain.from_iterable(entry.shingles))
+    shingles = _pack_shingles(entry.shingles)
     verdict = (
         entry.id,
         entry.time,
@@ -118,8 +179,16 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
         rules=_from_json(rules, _RULES),
         findings=_from_json(findings, _FINDINGS),
         facts=_unpack_facts(facts, None if shape is None else names or "[]"),
-        shingles=tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", shingles)),
+        shingles=_unpack_shingles(shingles),
     )
+
+
+def _pack_shingles(shingles: tuple[Shingle, ...]) -> bytes:
+    return struct.pack("<" + "BQ" * len(shingles), *chain.from_iterable(shingles))
+
+
+def _unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
+    return tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", octets))
 
 
 def message_key(message_id: str) -> int:

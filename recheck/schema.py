@@ -4,6 +4,7 @@
     evidence   one row a message, may be kept for less: facts, findings, shingles
     names      lists of fact names: evidence holds values alone, in the order of one of these lists
     tally      one row: how many rows `verdict` has, since counting millions takes seconds
+    late       messages that were judged again when more of them was known, in that order: what a recheck has to look at
 
 `application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
 released is never changed; the next one is added below it.
@@ -79,6 +80,25 @@ MIGRATIONS: Final = (
         """,
         "CREATE TABLE tally (rows INTEGER NOT NULL)",
         "INSERT INTO tally VALUES (0)",
+    ),
+    (
+        """
+        CREATE TABLE late (
+            place INTEGER PRIMARY KEY, -- in the queue: in the order in which they were found
+            id INTEGER NOT NULL UNIQUE, -- verdict.id
+            time REAL NOT NULL,
+            before TEXT NOT NULL,      -- the verdict that was given
+            score_before REAL NOT NULL,
+            verdict TEXT NOT NULL,
+            score REAL NOT NULL,
+            line REAL NOT NULL,
+            decided_by TEXT NOT NULL,
+            rules NOT NULL,            -- JSON
+            findings NOT NULL,         -- JSON, those that are new
+            facts NOT NULL,            -- JSON, an object: those that are new
+            shingles BLOB NOT NULL     -- as in evidence, those that are new
+        )
+        """,
     ),
 )
 VERSION: Final = len(MIGRATIONS)
@@ -260,3 +280,4 @@ def _check_ends(db: sqlite3.Connection) -> None:
     db.execute("SELECT rows FROM tally").fetchone()
     for table in ("verdict", "evidence", "names"):
         db.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608 - literals above
+    db.execute("SELECT * FROM late ORDER BY place DESC LIMIT 1").fetchone()

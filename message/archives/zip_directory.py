@@ -52,7 +52,7 @@ def listing(octets: bytes, findings: Findings) -> Listing:
         stated = _LOCATOR.unpack_from(octets, locator)[2]
         # where it says; with data before the archive, where it is written
         for at in (stated, locator - _END_64.size):
-            if at + _END_64.size <= locator and octets.startswith(b"PK\x06\x06", at):
+            if 0 <= at <= locator - _END_64.size and octets.startswith(b"PK\x06\x06", at):
                 *_, size, start = _END_64.unpack_from(octets, at)
                 stands = at
                 break
@@ -181,7 +181,7 @@ def _locals(octets: bytes) -> list[Entry]:
                 encrypted=bool(flags & 1),
                 method=Method.CLOSED if flags & 1 else _METHODS.get(method, Method.CLOSED),
                 start=data,
-                packed=len(octets) - data if unknown else packed,
+                packed=max(0, len(octets) - data) if unknown else packed,
             )
         )
         if unknown:

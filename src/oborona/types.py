@@ -113,6 +113,14 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     login: str = ""  # SASL login, where a protocol tells it together with the client
 
 
+class Location(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an address is, by the site's databases; what they do not know is empty."""
+
+    country: str = ""  # ISO 3166-1, two capital letters
+    as_number: int = 0  # of the autonomous system that announces it; 0 = unknown
+    as_name: str = ""  # whose that is, printable and cut
+
+
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a message beside its bytes."""
 

@@ -53,6 +53,7 @@ def test_version_and_help() -> None:
         "keeper",
         "check",
         "explain",
+        "dissect",
         "policy",
         "counters",
         "doctor",

@@ -62,7 +62,7 @@ def directory(tmp_path: Path) -> Path:
 def in_another_process(work: Callable[[Path], object], directory: Path) -> None:
     process = FRESH.Process(target=work, args=(directory,))
     process.start()
-    process.join(60)
+    process.join(240)
     assert process.exitcode == 0
 
 
@@ -88,10 +88,10 @@ def idle_reader(directory: Path) -> Iterator[None]:
     ready, leave = FRESH.Event(), FRESH.Event()
     process = FRESH.Process(target=_stay, args=(directory, ready, leave))
     process.start()
-    assert ready.wait(60)
+    assert ready.wait(240)
     yield
     leave.set()
-    process.join(60)
+    process.join(240)
     assert process.exitcode == 0
 
 

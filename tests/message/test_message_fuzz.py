@@ -5,31 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.message.findings import NAMES
-from oborona.message.model import Message
-from oborona.message.parse import parse
-from oborona.message.shingles import Hasher, shingles
-from oborona.types import Client, Envelope
-
-HASHER = Hasher(b"a secret of the site")
-ENVELOPE = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",))
-
-
-def hold(raw: bytes) -> Message:
-    message = parse(raw)
-    assert message == parse(raw)
-    assert {finding.name for finding in message.findings} <= NAMES.keys()
-    assert 0.0 <= message.hidden_share <= 1.0
-    msgspec.json.encode(message)  # refuses lone surrogates
-    pieces = shingles(message, ENVELOPE, HASHER)
-    assert len(set(pieces.shingles)) == len(pieces.shingles)
-    assert all(0 <= shingle.hash < 1 << 64 for shingle in pieces.shingles)
-    return message
-
+from tests.fuzz.of_messages import whole as hold
 
 WORDS = st.sampled_from([
     b"From: ", b"To: a@b.example, ", b"Subject: ", b"=?utf-8?q?=D0=BE?=", b"=?gb2312?B?xOO6ww==?=", b"=?x?y?", b"\n", b"\r\n", b"\n\n",

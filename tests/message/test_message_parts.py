@@ -155,11 +155,25 @@ def test_uuencoded_files_leave_the_text() -> None:
     assert read(PLAIN + b"begin 644 prose of a story\nthat goes on\nend").text.startswith("begin 644")
 
 
+def test_uuencoded_lines_give_no_more_than_they_are() -> None:
+    findings = Findings()
+    octets = transfer.decode(b"begin 644 a\n" + b"M\n" * 1000 + b"end\n", "x-uuencode", findings)
+    assert len(octets) <= 2000
+    assert "uuencode-broken" in {each.name for each in findings.all()}
+    short = (
+        binascii.b2a_uu(b"ends in zeros" + bytes(9)).rstrip(b"\n ") + b"\n"
+    )  # a program took the spaces off
+    line = binascii.b2a_uu(b"x" * 45)
+    found = transfer.decode(b"begin 644 a\n" + line + short + b"`\nend\n", "x-uuencode", Findings())
+    assert found == b"x" * 45 + b"ends in zeros" + bytes(9)
+
+
 def test_transfer_encodings() -> None:
     findings = Findings()
     assert transfer.decode(b"a=3Db=\nc", "quoted-printable", findings) == b"a=bc"
     assert transfer.decode(b"aGk=\n", "base64", findings) == b"hi"
     assert transfer.decode(b"aGk\n", "base64", Findings()) == b"hi"
+    assert transfer.decode(b"=" * 9000 + b"aGk=", "base64", Findings()) == b"hi"
     assert transfer.decode(b"as is", "8bit", findings) == b"as is"
     assert findings.all() == ()
 

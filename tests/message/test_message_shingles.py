@@ -7,15 +7,9 @@ import hashlib
 import pytest
 
 from oborona.message.parse import parse
-from oborona.message.shingles import (
-    MAX_PAIRED_RECIPIENTS,
-    MAX_URLS,
-    TYPES,
-    Hasher,
-    Type,
-    client_network,
-    shingles,
-)
+from oborona.message.sender_pieces import client_network
+from oborona.message.shingles import MAX_URLS, TYPES, Hasher, Type, shingles
+from oborona.message.unique_pairs import MAX_PAIRED_LINKS, MAX_PAIRED_RECIPIENTS
 from oborona.types import PAIR_BITS, Client, Envelope, Pieces
 
 KEY = b"0123456789abcdef0123456789abcdef"
@@ -52,12 +46,15 @@ def kinds(found: Pieces) -> dict[int, int]:
 def test_numbers_are_for_ever() -> None:
     assert {kind.name: kind.value for kind in Type} == {
         "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "CHARACTERS": 6, "SKELETON": 7, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
-        "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "HELO": 18, "RDNS": 19, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
-        "FROM_NAME": 24, "DKIM_DOMAIN": 25, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "IP_SENDER": 34, "IP_SENDERS": 35, "TEXT_IP": 38,
+        "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "AS_NUMBER": 17, "HELO": 18, "RDNS": 19, "RDNS_DOMAIN": 20, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
+        "FROM_NAME": 24, "DKIM_DOMAIN": 25, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "MAILER": 28, "HEADER_ORDER": 29,
+        "SENDER_RECIPIENT": 30, "SENDER_RECIPIENTS": 31, "SENDER_DOMAIN": 32, "SENDER_DOMAINS": 33, "IP_SENDER": 34, "IP_SENDERS": 35,
+        "LINK_SENDER": 36, "LINK_SENDERS": 37, "TEXT_IP": 38,
         "TEXT_IPS": 39, "TEXT_RECIPIENT": 40, "TEXT_RECIPIENTS": 41, "ATTACHMENT_NAME": 42, "ATTACHMENT_TYPE": 43, "ATTACHMENT_SIZE": 44,
-        "MEMBER_NAME": 45, "MEMBER_CHECKSUM": 46, "MIME_TREE": 47,
-        "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "PATH": 53, "PHONE": 55, "ADDRESS": 56, "WALLET": 57, "HANDLE": 58, "PICTURE_HOST": 60, "LIST": 61,
-        "CHECKSUM": 62, "PICTURE": 63,
+        "MEMBER_NAME": 45, "MEMBER_CHECKSUM": 46, "MIME_TREE": 47, "TEXT_SENDER": 48, "TEXT_SENDERS": 49,
+        "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "PATH": 53, "PHONE": 55, "ADDRESS": 56, "WALLET": 57, "HANDLE": 58, "CODE": 59, "PICTURE_HOST": 60, "LIST": 61,
+        "CHECKSUM": 62, "PICTURE": 63, "PICTURE_HASH": 64, "PICTURE_TEXT": 65, "PICTURE_PHONE": 66, "PICTURE_ADDRESS": 67,
+        "COUNTRY": 70, "SENDER_COUNTRY": 71, "SENDER_COUNTRIES": 72, "LANGUAGE": 73, "ACCOUNT_IP": 74, "ACCOUNT_IPS": 75,
     }  # fmt: skip
     assert TYPES.keys() == set(Type)
     assert len({row.name for row in TYPES.values()}) == len(TYPES)
@@ -77,10 +74,10 @@ def test_the_hash_is_keyed_blake2b_over_type_and_piece() -> None:
 def test_pieces_of_a_message() -> None:
     found = pieces(RAW)
     assert kinds(found) == {
-        Type.TEXT: 1, Type.TEMPLATE: 1, Type.OPENING: 1, Type.CLOSING: 1, Type.WORDS: 16, Type.SUBJECT: 1, Type.SUBJECT_TEMPLATE: 1,
-        Type.CLIENT_IP: 1, Type.CLIENT_NETWORK: 1, Type.RDNS: 1, Type.HELO: 1, Type.MAIL_FROM: 1, Type.MAIL_FROM_DOMAIN: 1, Type.FROM: 1,
-        Type.FROM_DOMAIN: 1, Type.FROM_NAME: 1, Type.REPLY_TO: 1, Type.MESSAGE_ID_DOMAIN: 1, Type.URL: 1, Type.HOST: 1, Type.LINK_DOMAIN: 1,
-        Type.PATH: 1, Type.PICTURE_HOST: 1, Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
+        Type.TEXT: 1, Type.TEMPLATE: 1, Type.OPENING: 1, Type.CLOSING: 1, Type.WORDS: 32, Type.SUBJECT: 1, Type.SUBJECT_TEMPLATE: 1,
+        Type.CLIENT_IP: 1, Type.CLIENT_NETWORK: 1, Type.RDNS: 1, Type.RDNS_DOMAIN: 1, Type.HELO: 1, Type.MAIL_FROM: 1, Type.MAIL_FROM_DOMAIN: 1, Type.FROM: 1,
+        Type.FROM_DOMAIN: 1, Type.FROM_NAME: 1, Type.REPLY_TO: 1, Type.MESSAGE_ID_DOMAIN: 1, Type.HEADER_ORDER: 1, Type.URL: 1, Type.HOST: 1, Type.LINK_DOMAIN: 1,
+        Type.LANGUAGE: 1, Type.PATH: 1, Type.PICTURE_HOST: 1, Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
     }  # fmt: skip
     for kind, piece in (
         (Type.FROM, "ann@mail.example.co.uk"),
@@ -110,7 +107,9 @@ def test_unique_pairs() -> None:
     for pair in found.pairs:
         assert pair.both.hash >> 64 - PAIR_BITS == pair.distinct.hash >> 64 - PAIR_BITS
         counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
-    assert counted == {(34, 35): 1, (30, 31): 2, (38, 39): 8, (40, 41): 4 * 2}
+    assert counted == {
+        (34, 35): 1, (30, 31): 2, (32, 33): 1, (36, 37): 1, (38, 39): 8, (40, 41): 4 * 2, (48, 49): 4,
+    }  # fmt: skip
     assert len({pair.both for pair in found.pairs}) == len(found.pairs)
     assert {pair.distinct for pair in found.pairs if pair.distinct.type == 31} == {
         HASHER.shingle(Type.SENDER_RECIPIENTS, "bounce@example.org")
@@ -126,7 +125,8 @@ def test_the_same_text_from_elsewhere_shares_what_is_distinct_and_not_the_pair()
         assert {pair.distinct for pair in here.pairs if pair.distinct.type == kind} == {
             pair.distinct for pair in there.pairs if pair.distinct.type == kind
         }
-    assert not {pair.both for pair in here.pairs} & {pair.both for pair in there.pairs}
+    shared = {pair.both for pair in here.pairs} & {pair.both for pair in there.pairs}
+    assert {both.type for both in shared} == {Type.LINK_SENDER, Type.TEXT_SENDER}  # the same From in both
 
 
 def test_a_bounce_counts_recipients_of_its_from() -> None:
@@ -152,8 +152,8 @@ def test_nothing_short_or_empty_is_hashed() -> None:
 @pytest.mark.parametrize(
     ("text", "counted"),
     [
-        (SENTENCE, {Type.WORDS: 16}),
-        (" ".join(SENTENCE.split()[:20]), {Type.WORDS: 16, Type.CHARACTERS: 16}),
+        (SENTENCE, {Type.WORDS: 32}),
+        (" ".join(SENTENCE.split()[:20]), {Type.WORDS: 32, Type.CHARACTERS: 16}),
         ("Cheap pills for everybody who writes back", {Type.CHARACTERS: 16}),
         ("Call me at six", {}),
     ],
@@ -212,7 +212,7 @@ def test_caps() -> None:
     assert kinds(found)[Type.URL] == MAX_URLS
     assert len([pair for pair in found.pairs if pair.distinct.type == 31]) == MAX_PAIRED_RECIPIENTS
     assert len(found.shingles) < 200
-    assert len(found.pairs) <= MAX_PAIRED_RECIPIENTS * 5 + 8
+    assert len(found.pairs) <= MAX_PAIRED_RECIPIENTS * 5 + MAX_PAIRED_LINKS + 8 + 2
 
 
 def test_networks() -> None:

@@ -11,11 +11,22 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from oborona.milter.metrics import METRICS, exposition
+from oborona.milter.metrics import METRICS, READER_METRICS, exposition
+from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.resolver.stats import Stats
-from oborona.milter.status import ListStatus, Status
+from oborona.milter.status import ListStatus, ReaderStatus, Status
 from oborona.types import Action, Stage
 
+EVERY = {one.name for one in (*METRICS, *READER_METRICS)}
+READER = ReaderStatus(
+    pid=9,
+    time=1_800_000_000.0,
+    outcomes={"look done": 7, "read stopped": 1, "read known": 4},
+    seconds={"look": 0.5, "read": 12.25},
+    started={"look": 1, "read": 2},
+    waiting={"look": 0, "read": 3},
+    processes={"look": 1, "read": 2},
+)
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
 
@@ -30,6 +41,9 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         verdicts={"connect reject": 2, "content accept": 5 + worker},
         results={"spf pass": 3},
         dns={"questions": 40, "sent": 30, "timeouts": 1},
+        pictures={"look done": 7, "read late": 1},
+        late={"found": 3, "dropped": 1},
+        late_waiting=2,
         lists={
             "ZEN": ListStatus(
                 state="healthy" if healthy else "sick",
@@ -43,18 +57,18 @@ def status(worker: int, *, healthy: bool = True) -> Status:
     )
 
 
-def families(statuses: Sequence[Status]) -> dict[str, Metric]:
-    return {one.name: one for one in text_string_to_metric_families(exposition(statuses).decode())}
+def families(statuses: Sequence[Status], reader: ReaderStatus | None = None) -> dict[str, Metric]:
+    return {one.name: one for one in text_string_to_metric_families(exposition(statuses, reader).decode())}
 
 
-def samples(statuses: Sequence[Status]) -> dict[tuple[str, str], float]:
+def samples(statuses: Sequence[Status], reader: ReaderStatus | None = None) -> dict[tuple[str, str], float]:
     """Return the values by name and labels, those of the worker first."""
     return {
         (
             sample.name,
             " ".join(sample.labels[label] for label in sorted(sample.labels, key=_order)),
         ): sample.value
-        for family in families(statuses).values()
+        for family in families(statuses, reader).values()
         for sample in family.samples
     }
 
@@ -72,6 +86,9 @@ def test_prometheus_reads_every_value() -> None:
     assert (found["oborona_policy_wrong", "0"], found["oborona_policy_wrong", "1"]) == (0, 1)
     assert found["oborona_dns_total", "0 timeouts"] == 1
     assert (found["oborona_dns_list_healthy", "0 ZEN"], found["oborona_dns_list_healthy", "1 ZEN"]) == (1, 0)
+    assert found["oborona_pictures_total", "0 late read"] == 1
+    assert found["oborona_late_total", "1 dropped"] == 1
+    assert found["oborona_late_waiting", "1"] == 2
     outcomes = {
         outcome: found["oborona_dns_list_questions_total", f"0 ZEN {outcome}"]
         for outcome in ("listed", "unanswered", "unlisted")
@@ -79,21 +96,31 @@ def test_prometheus_reads_every_value() -> None:
     assert outcomes == {"listed": 2, "unanswered": 3, "unlisted": 4}
 
 
+def test_prometheus_reads_what_the_reader_says() -> None:
+    found = samples([], READER)
+    assert found["oborona_reader_up", ""] == 1
+    assert found["oborona_reader_pictures_total", "stopped read"] == 1
+    assert found["oborona_reader_seconds_total", "read"] == 12.25
+    assert found["oborona_reader_started_total", "read"] == 2
+    assert found["oborona_reader_waiting", "read"] == 3
+    assert found["oborona_reader_processes", "look"] == 1
+
+
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)])
-    assert read.keys() == {one.name for one in METRICS}
-    for one in METRICS:
+    read = families([status(3)], READER)
+    assert read.keys() == EVERY
+    for one in (*METRICS, *READER_METRICS):
         family = read[one.name]
         assert family.type == ("counter" if one.counts else "gauge")
         assert family.documentation == one.help
         assert family.samples, one.name
         for sample in family.samples:
-            assert set(sample.labels) == {"worker", *one.labels}
+            assert set(sample.labels) == {*one.labels, *(("worker",) if one in METRICS else ())}
 
 
 def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
     read = families([])
-    assert read.keys() == {one.name for one in METRICS}
+    assert read.keys() == EVERY
     assert not any(family.samples for family in read.values())
 
 
@@ -106,11 +133,12 @@ def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
 
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
     page = (ROOT / "docs/monitoring.md").read_text()
-    for one in METRICS:
+    for one in (*METRICS, *READER_METRICS):
         name = f"{one.name}_total" if one.counts else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
         assert one.help in line
-        assert all(f"`{label}`" in line for label in ("worker", *one.labels))
+        assert all(f"`{label}`" in line for label in one.labels)
+        assert ("`worker`" in line) == (one in METRICS)
 
 
 SELECTOR = re.compile(r"\b(oborona_\w+)(?:\{([^}]*)\})?")
@@ -118,7 +146,8 @@ VALUES = {
     "stage": {stage.value for stage in Stage},
     "action": {action.value for action in Action},
     "event": set(Stats.__struct_fields__),
-    "outcome": {"listed", "unlisted", "unanswered"},
+    "outcome": {"listed", "unlisted", "unanswered", "dropped", *Outcome},
+    "task": set(Task),
 }
 
 
@@ -127,7 +156,13 @@ ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
 def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
-    labels = {(f"{one.name}_total" if one.counts else one.name): {"worker", *one.labels} for one in METRICS}
+    labels = {
+        (f"{one.name}_total" if one.counts else one.name): {
+            *one.labels,
+            *(("worker",) if one in METRICS else ()),
+        }
+        for one in (*METRICS, *READER_METRICS)
+    }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)
     assert named

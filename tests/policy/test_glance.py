@@ -67,6 +67,11 @@ class Told:
     ) -> Evidence:
         raise AssertionError("there is no message yet")
 
+    async def again(
+        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> Evidence:
+        raise AssertionError("there is no message yet")
+
 
 class Watched:
     """Counters that count how often they are read."""

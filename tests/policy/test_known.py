@@ -33,8 +33,10 @@ def test_without_spam_the_one_seen_most_answers() -> None:
     assert known(Type.URL, row(3), row(8), row(1)).count(Type.URL, Window.HOUR, Metric.SEEN) == 8
 
 
-def test_a_fingerprint_answers_with_what_four_of_its_values_reach() -> None:
+def test_a_fingerprint_answers_with_what_a_quarter_of_its_values_reach() -> None:
     values = [row(0)] * 12 + [row(9), row(30), row(31), row(7)]
+    assert known(Type.WORDS, *values, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
+    assert known(Type.WORDS, *values, *[row(0)] * 16).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
     assert known(Type.WORDS, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
     assert known(Type.TEXT_IPS, *values[8:]).count(Type.TEXT_IPS, Window.HOUR, Metric.SEEN) == 30
     # three shared values, a common phrase's worth, are nothing

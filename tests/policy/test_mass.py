@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
 from oborona.policy.evidence import Silence
@@ -137,3 +139,46 @@ async def test_the_layout_of_one_sender_or_of_one_network_is_not() -> None:
         for number, shop in enumerate(shops)
     )
     assert not any("MASS_LAYOUT" in rules(result) for result in found)
+
+
+LENGTHS = {"of letters": 12, "of both": 36, "of words": 120}  # words of a text
+
+
+@pytest.mark.parametrize("words", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("changed", [0.0, 0.1])
+async def test_estimates_are_honest(words: int, changed: float) -> None:
+    """N copies of a text, by so many addresses, senders and readers: no fact says more than there were, nor much less.
+
+    Copies whose words were changed with a chance of a tenth; among as many letters of other people.
+    """
+    chance = random.Random(words)
+    language = ["".join(chance.choices(string.ascii_lowercase, k=chance.randint(4, 8))) for _ in range(3000)]
+    text = chance.choices(language, k=words)
+    copies, addresses, senders = 80, 25, 16
+    letters: list[tuple[bytes, str, str]] = []
+    for number in range(copies):
+        copy = [chance.choice(language) if chance.random() < changed else word for word in text]
+        sender = f"u{number % senders}@d{number % senders}.example"
+        letters.append((written(" ".join(copy), sender=sender), sender, f"198.18.{number % addresses}.1"))
+        other = " ".join(chance.choices(language, k=words))
+        letters.append(
+            (written(other, sender=f"o{number}@o.example"), f"o{number}@o.example", "198.51.100.1")
+        )
+    found = await judged(letters)
+    facts = found[-2].facts
+    assert facts.mass_day == facts.mass_hour == facts.mass_fortnight
+    truth = {
+        "mass_day": copies - 1,  # what came before it
+        "mass_ips": addresses,
+        "mass_senders": senders,
+        "mass_recipients": copies - 1,
+    }
+    said = {name: getattr(facts, name) for name in truth}
+    assert all(said[name] <= truth[name] for name in truth), said
+    # readers hang on four values only, as each costs a pair for each of them: of short texts much is missed
+    least = dict.fromkeys(truth, 0.5) | {"mass_recipients": 0.1}
+    assert all(said[name] >= truth[name] * least[name] for name in truth), said
+    if not changed:
+        assert said == truth
+    alone = found[-1].facts
+    assert (alone.mass_day, alone.mass_ips, alone.mass_senders, alone.mass_recipients) == (0, 0, 0, 0)

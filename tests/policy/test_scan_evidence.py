@@ -71,6 +71,11 @@ class Told:
         self.truncated.append(truncated)
         return self.evidence
 
+    async def again(
+        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> Evidence:
+        raise AssertionError("nothing is found later")
+
 
 async def scanned(
     evidence: Evidence | Inquiry,

@@ -1,7 +1,7 @@
 """Golden mails: the same verdict, score and reason by the command line and through each transport behind a real Postfix.
 
 tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must come of it, NN-slug.dns (TOML: name, kind,
-record) what the DNS says about it, if that matters; all mails see one DNS. Mails of your own, which are
+record) what the DNS says about it, if that matters; all mails see one DNS. The policy is the one that ships, and tests/golden/policy.d after it. Mails of your own, which are
 nobody else's business, go into tests/golden/private/ in the same form; git does not see them.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 import tomllib
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from tests.peers.dns import Zones
-from tests.peers.oborona import Oborona
+from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -43,20 +44,32 @@ def dns() -> Iterator[Zones]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("policy")
+    for source in (SETTINGS.parent / "policy.d", GOLDEN / "policy.d"):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="module", params=["native", "libmilter"])
-def door(request: pytest.FixtureRequest, dns: Zones) -> Iterator[tuple[Oborona, Postfix]]:
+def door(request: pytest.FixtureRequest, dns: Zones, policy: Path) -> Iterator[tuple[Oborona, Postfix]]:
     settings = {
         "site.name": "mx.example.test",
         "milter.transport": request.param,
         "milter.workers": 1,
         "dns.servers": dns.setting,
+        "paths.policy": policy,
+        "milter.deadline_s": 60,
+        "reader.look_wait_s": 10,
+        "reader.read_wait_s": 30,  # for a busy machine
     }
     with Oborona(settings) as oborona, Postfix(oborona.milter) as postfix:
         yield oborona, postfix
 
 
 @each_mail
-def test_by_the_command_line(mail: Path, tmp_path: Path, dns: Zones) -> None:
+def test_by_the_command_line(mail: Path, tmp_path: Path, dns: Zones, policy: Path) -> None:
     words = [
         "--state",
         str(tmp_path),
@@ -64,6 +77,8 @@ def test_by_the_command_line(mail: Path, tmp_path: Path, dns: Zones) -> None:
         "site.name=mx.example.test",
         "--set",
         f"dns.servers={dns.setting}",
+        "--set",
+        f"paths.policy={policy}",
     ]
     words += ["check", "--json", str(mail)]
     if mail.with_suffix(".dns").exists():

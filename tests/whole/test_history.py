@@ -11,7 +11,8 @@ import pytest
 from oborona import secret
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
-from oborona.message.shingles import Hasher, Type, client_network, envelope_shingles
+from oborona.message.sender_pieces import client_network
+from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.milter.stores import COUNTERS
 from oborona.types import Amounts, Client, Envelope, Metric, Pieces, Prefix, Shingle, Window
 from tests.peers.dns import Zones

@@ -16,17 +16,25 @@ from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.asking import Asking
+from oborona.milter.places import Places
+from oborona.milter.reader.desk import Desk, plans
+from oborona.milter.reader.eyes import Eyes, Nearby
 from oborona.milter.service import site_name
+from oborona.milter.signatures.schema import FILE
+from oborona.milter.signatures.store import State, Store
 from oborona.milter.stores import open_stored
 from oborona.policy.evidence import Inquiry, Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.ports import CounterReader
+from oborona.policy.pictures import Blind
+from oborona.policy.ports import CounterReader, Pictures
 from oborona.policy.scan import Site
+from oborona.policy.signatures import Book
 from oborona.reputation.networks import networks, plain
 from oborona.types import Envelope
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
+PATIENCE_S: Final = 60.0  # for the pictures of one message
 SHIPPED: Final = Path(__file__).resolve().parents[1] / "etc/oborona.toml"
 
 
@@ -99,9 +107,45 @@ class Asked:
         finally:
             await asking.close()
 
+    def places(self) -> Places:
+        """The databases of places; what is wrong with one is a word on standard error."""
+        places = Places(self.loaded.settings.places)
+        for error in places.errors.values():
+            click.echo(f"oborona: {error}; places are not known by it", err=True)
+        return places
+
+    def signatures(self) -> Book:
+        """The signatures in force; without the store those of the policy's files, with a word on standard error."""
+        found = list(self.policy().signatures.values())
+        path = self.state / FILE
+        if path.exists():
+            try:
+                with Store(path, make=False) as store:
+                    found += [one.signature for one in store.all(State.ACTIVE)]
+            except StoreError as error:
+                click.echo(f"oborona: {error}; judged without signatures of the store", err=True)
+        return Book.of(found)
+
+    @asynccontextmanager
+    async def pictures(self) -> AsyncIterator[Pictures]:
+        """Who looks at pictures for a tool: processes of its own, as the reader has them, and patience."""
+        settings = self.loaded.settings.reader
+        if not settings.enabled:
+            yield Blind()
+            return
+        desk = Desk(plans(settings), cache_entries=settings.cache_entries)
+        try:
+            yield Eyes(Nearby(desk), look_s=PATIENCE_S, read_s=PATIENCE_S)
+        finally:
+            await desk.close()
+
     @contextmanager
-    def site(self) -> Iterator[Site]:
-        """The parts of a scan that reads and counts nothing; without a store every count is 0, with a word on standard error."""
+    def site(self, pictures: Pictures | None = None) -> Iterator[Site]:
+        """The parts of a scan that reads and counts nothing; without a store every count is 0, with a word on standard error.
+
+        Args:
+            pictures: who looks at them; None = nobody.
+        """
         hasher = Hasher(self.keys().shingles)
         counters: CounterReader
         try:
@@ -115,6 +159,9 @@ class Asked:
                 hasher=hasher,
                 counters=counters,
                 regions=tuple(self.loaded.settings.site.regions.split()),
+                places=self.places(),
+                signatures=self.signatures(),
+                pictures=pictures or Blind(),
             )
         finally:
             if stored is not None:

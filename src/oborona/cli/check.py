@@ -45,8 +45,8 @@ async def _check(
     """Score and print; return whether a file could not be read."""
     policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
     envelope = asked.seen(envelope)
-    async with asked.inquiries(dns=dns) as inquire:
-        with asked.site() as site:
+    async with asked.inquiries(dns=dns) as inquire, asked.pictures() as pictures:
+        with asked.site(pictures) as site:
             for path in files:
                 try:
                     for source in messages(path):

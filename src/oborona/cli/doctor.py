@@ -18,6 +18,8 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_counters import counters
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
+from oborona.cli.doctor_places import places
+from oborona.cli.doctor_reader import reader
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
@@ -35,7 +37,9 @@ def doctor(asked: Asked) -> None:
     Exit status 1 when something is wrong.
     """
     reports = [
-        report for check in (_policy, _state, counters, doors, dns, postfix) for report in check(asked)
+        report
+        for check in (_policy, _state, counters, doors, dns, places, reader, postfix)
+        for report in check(asked)
     ]
     table = Table("", "what", "finding", show_edge=False)
     table.columns[2].overflow = "fold"  # the end of a path is what tells it from others

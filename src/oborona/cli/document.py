@@ -8,11 +8,12 @@ from typing import Final
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
-from oborona.milter.metrics import METRICS
+from oborona.milter.metrics import METRICS, READER_METRICS
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.expression import FUNCTIONS
 from oborona.policy.fact_table import NAMES, STAGES, TABLE
+from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.types import Metric, Stage, Window
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -56,6 +57,10 @@ def facts() -> str:
         "Of parsing:",
         "",
         *(f"- `{name}`: {meaning}" for name, meaning in OF_PARSING.items()),
+        "",
+        "Of the scan:",
+        "",
+        *(f"- `{name}`: {meaning}" for name, meaning in OF_PICTURES.items()),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
         f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
         "",
@@ -77,8 +82,11 @@ def monitoring() -> str:
         "|---|---|---|---|",
         *(
             f"| `{one.name}{'_total' if one.counts else ''}` | {'counter' if one.counts else 'gauge'} |"
-            f" {_words(('worker', *one.labels))} | {one.help} |"
-            for one in METRICS
+            f" {_words(labels)} | {one.help} |"
+            for one, labels in (
+                *((one, ("worker", *one.labels)) for one in METRICS),
+                *((one, one.labels) for one in READER_METRICS),
+            )
         ),
         "",
         "Ready alert rules: `etc/prometheus/oborona.rules`.",

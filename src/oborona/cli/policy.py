@@ -43,7 +43,7 @@ def check(asked: Asked, ham: Path | None) -> None:
     lists = f"{len(current.dns_lists)} DNS lists ({sum(one.enabled for one in current.dns_lists)} on)"
     local = f"{len(current.local_lists.lists)} local lists ({len(current.local_lists)} entries)"
     echo(
-        f"{asked.policy_folder}: right, {len(current.rules)} rules, {lists}, {local}, version {current.version}"
+        f"{asked.policy_folder}: right, {len(current.rules)} rules, {lists}, {local}, {len(current.signatures)} signatures, version {current.version}"
     )
     if ham is None:
         return

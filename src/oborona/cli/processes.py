@@ -1,4 +1,4 @@
-"""`oborona serve`, and `worker`, `writer`, `keeper` for those who start each process by itself."""
+"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader` for those who start each process by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oborona.milter.sockets import closed_folder
 @click.command()
 @pass_asked
 def serve(asked: Asked) -> None:
-    """Run the whole daemon: workers, writer and keeper, until SIGTERM.
+    """Run the whole daemon: workers, writer, keeper and reader, until SIGTERM.
 
     SIGHUP reads the policy again; so does every change of it. A second SIGTERM stops at once.
     """
@@ -42,6 +42,15 @@ def writer(asked: Asked) -> None:
 def keeper(asked: Asked) -> None:
     """Run the keeper alone: it keeps the journal within its limits."""
     _run(asked, (Role.KEEPER,))
+
+
+@click.command()
+@pass_asked
+def reader(asked: Asked) -> None:
+    """Run the reader alone: it looks at pictures for the workers."""
+    if not asked.loaded.settings.reader.enabled:
+        raise click.UsageError("reader.enabled is off: there is nothing to run")
+    _run(asked, (Role.READER,))
 
 
 def _run(asked: Asked, roles: Collection[Role]) -> None:

@@ -24,3 +24,8 @@ class Terminal(Console):
     def on_broken_pipe(self) -> None:
         """Leave the pipe's end to the command line; rich would exit with 1."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def plain(text: str) -> str:
+    """Return what a peer wrote, without anything that moves a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

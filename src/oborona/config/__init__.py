@@ -7,6 +7,8 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.doors import Listening, Milter, PolicyService
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
+from oborona.config.places import Places
+from oborona.config.reader import Reader
 from oborona.config.servers import Server, parse_servers
 from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 
@@ -25,7 +27,9 @@ __all__ = [
     "Log",
     "Milter",
     "Paths",
+    "Places",
     "PolicyService",
+    "Reader",
     "Server",
     "Settings",
     "Site",

@@ -15,6 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from oborona.config.doors import Milter, PolicyService
+from oborona.config.places import Places
+from oborona.config.reader import Reader
 from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
@@ -68,6 +70,8 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         counters=Counters(**values["counters"]),
         cluster=Cluster(**values["cluster"]),
         journal=Journal(**values["journal"]),
+        reader=Reader(**values["reader"]),
+        places=Places(**values["places"]),
         log=Log(**values["log"]),
     )
     _check_waits(settings, origins, places)

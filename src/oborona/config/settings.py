@@ -14,6 +14,8 @@ from msgspec import Meta
 
 from oborona.config.address import parse_address
 from oborona.config.doors import Milter, PolicyService
+from oborona.config.places import Places
+from oborona.config.reader import Reader
 from oborona.config.servers import EXAMPLES, parse_servers
 from oborona.errors import ConfigError
 
@@ -294,6 +296,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     counters: Counters = Counters()
     cluster: Cluster = Cluster()
     journal: Journal = Journal()
+    reader: Reader = Reader()
+    places: Places = Places()
     log: Log = Log()
 
 
@@ -306,5 +310,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "counters": Counters,
     "cluster": Cluster,
     "journal": Journal,
+    "reader": Reader,
+    "places": Places,
     "log": Log,
 }

@@ -1,0 +1,185 @@
+"""A picture file to pixels, whatever its octets: header first, then one frame, both within limits.
+
+    header   size and number of pixels are known before anything is decoded; what is too large is not
+    JPEG     decoded at half, a quarter or an eighth of its size, straight from its coefficients
+    moving   of an animation the frame with most to see, of the first `MAX_FRAMES`
+    clear    what shines through is put on white, as a reader's program does
+
+Pillow decodes, with its own limits on what headers and chunks hold. Its decoders are C: they run in a process that may be killed (the reader), never
+in a worker. What is cut off is decoded as far as it goes, as browsers do.
+
+Limits: `MAX_*`. A progressive JPEG of many scans takes longer than its size tells: the process has a limit of time for that.
+"""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Final
+
+import msgspec
+import numpy as np
+from PIL import Image, ImageFile, UnidentifiedImageError
+
+from oborona.message import kinds
+from oborona.message.pictures.album import LOOKED_AT
+
+MAX_PIXELS: Final = 25_000_000  # of one frame: a scanned page at 600 dpi has 35 million, at 300 dpi 9
+MAX_JPEG_PIXELS: Final = 64_000_000  # decoded at a fraction; cameras of telephones make 12 to 50
+MAX_SIDE: Final = 32_767  # pixels: longer ones are built to exhaust
+MAX_FRAMES: Final = 16  # of an animation that are decoded
+MAX_FRAME_PIXELS: Final = 20_000_000  # of all frames that are decoded
+SIDE: Final = (
+    1600  # pixels of the longer side that are kept: text of a photographed page can be read, and QR codes
+)
+_JUDGED: Final = 64  # pixels of the side at which frames are compared
+
+Image.MAX_IMAGE_PIXELS = None  # the limits above stand for it
+_ERRORS: Final = (
+    OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, SyntaxError, EOFError, ArithmeticError,
+    RuntimeError, AssertionError, struct.error, UnidentifiedImageError,
+)  # fmt: skip
+"""What Pillow's plugins raise on broken files, for want of one type of their own"""
+
+
+class Decoded(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture in pixels; without any where it could not be decoded."""
+
+    kind: str = ""
+    width: int = 0  # of the whole picture, whatever is kept of it
+    height: int = 0
+    frames: int = 0  # as far as they were counted
+    image: Image.Image | None = None  # RGB, at most `SIDE` on each side
+    findings: tuple[str, ...] = ()
+
+
+def decode(octets: bytes, side: int = SIDE) -> Decoded:
+    """Return a picture; raises nothing, whatever the octets, but what tells of an end of memory.
+
+    Args:
+        octets: of the file.
+        side: pixels of the longer side that are kept, at most.
+
+    Raises:
+        MemoryError: the process has less memory than limits on pixels need.
+
+    """
+    kind = kinds.kind(octets)
+    if kind not in LOOKED_AT:
+        return Decoded(findings=("picture-broken",))
+    if kind == "webp" and _exceeds(
+        kind, *_webp_size(octets)
+    ):  # its decoder takes its memory when it is opened
+        width, height = _webp_size(octets)
+        return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+    with warnings.catch_warnings(action="ignore"):  # of what is odd in a file; nobody reads them there
+        return _whole_or_cut(octets, kind, side)
+
+
+def _whole_or_cut(octets: bytes, kind: str, side: int) -> Decoded:
+    found = _decoded(octets, kind, side)
+    if found.image is None and "picture-broken" in found.findings:
+        with _whatever_is_there():
+            cut = _decoded(octets, kind, side)
+        return msgspec.structs.replace(cut, findings=("picture-broken",))
+    return found
+
+
+def _decoded(octets: bytes, kind: str, side: int) -> Decoded:
+    width = height = 0
+    try:
+        with Image.open(BytesIO(octets), formats=[kind]) as file:
+            width, height = file.size
+            if _exceeds(kind, width, height):
+                return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+            if kind == "jpeg":
+                file.draft("RGB", (min(side, width), min(side, height)))
+            image, frames = _frame(file, side)
+    except _ERRORS:
+        return Decoded(kind=kind, width=width, height=height, findings=("picture-broken",))
+    return Decoded(kind=kind, width=width, height=height, frames=frames, image=image)
+
+
+def _exceeds(kind: str, width: int, height: int) -> bool:
+    limit = MAX_JPEG_PIXELS if kind == "jpeg" else MAX_PIXELS
+    return width < 1 or height < 1 or max(width, height) > MAX_SIDE or width * height > limit
+
+
+def _frame(file: ImageFile.ImageFile, side: int) -> tuple[Image.Image, int]:
+    """Return the frame with most to see, and how many were counted."""
+    best = _flat(file, side)
+    if file.format not in {"GIF", "PNG", "WEBP"} or not getattr(file, "is_animated", False):
+        return best, 1
+    most = _content(best)
+    frames = 1
+    spent = file.width * file.height
+    while frames < MAX_FRAMES and spent + file.width * file.height <= MAX_FRAME_PIXELS:
+        try:
+            file.seek(frames)
+            frame = _flat(file, side)
+        except _ERRORS:  # the end, or a broken one: those before it are shown
+            break
+        frames += 1
+        spent += file.width * file.height
+        content = _content(frame)
+        if content > most:
+            best, most = frame, content
+    return best, frames
+
+
+def _content(image: Image.Image) -> float:
+    """Return how much there is to see: the differences between neighbours, summed."""
+    small = image.copy()
+    small.thumbnail((_JUDGED, _JUDGED), Image.Resampling.BOX)
+    grey = np.asarray(small.convert("L"), dtype=np.int16)
+    return float(np.abs(np.diff(grey, axis=0)).sum() + np.abs(np.diff(grey, axis=1)).sum())
+
+
+def _flat(file: Image.Image, side: int) -> Image.Image:
+    """Return a frame as RGB, on white, no larger than `side`."""
+    factor = -(-max(file.size) // side)
+    if file.mode in {"P", "PA", "LA", "La", "RGBA", "RGBa"} or "transparency" in file.info:
+        clear = file.convert("RGBA")
+        if factor > 1:
+            clear = clear.reduce(factor)
+        image = Image.new("RGBA", clear.size, "white")
+        image.alpha_composite(clear)
+        return image.convert("RGB")
+    if file.mode.startswith("I;16") or file.mode in {"I", "F"}:
+        return _stretched(file).convert("RGB").reduce(factor)
+    image = file.convert("RGB")
+    return image.reduce(factor) if factor > 1 else image
+
+
+def _stretched(file: Image.Image) -> Image.Image:
+    """Return a picture of many greys as one of 256, from its darkest to its lightest."""
+    greys = np.nan_to_num(np.asarray(file, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
+    low, high = float(greys.min()), float(greys.max())
+    return Image.fromarray(((greys - low) * (255 / max(high - low, 1e-6))).astype(np.uint8))
+
+
+def _webp_size(octets: bytes) -> tuple[int, int]:
+    """Return width and height that a WebP file states, (0, 0) for none. Source: RFC 9649 s2.5 to s2.7."""
+    chunk, body = octets[12:16], octets[20:30]
+    if len(body) < 10:
+        return 0, 0
+    if chunk == b"VP8X":
+        return int.from_bytes(body[4:7], "little") + 1, int.from_bytes(body[7:10], "little") + 1
+    if chunk == b"VP8L":
+        bits = int.from_bytes(body[1:5], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+
+
+@contextmanager
+def _whatever_is_there() -> Iterator[None]:
+    """Have Pillow give what it could decode of a file that ends too early; one switch for its whole process."""
+    before = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = before

@@ -1,0 +1,91 @@
+"""What was found in pictures, put into their message: where their codes lead, and what their text names.
+
+What a code holds is read as a link is, and as a text; what is drawn, as any text, after what OCR confuses was mended. Each link and entity says where it
+stood: `Place.CODE`, `Place.DRAWN`. Putting in what was found before changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from oborona.message import defanged, entities, leads, links
+from oborona.message.findings import Findings
+from oborona.message.hypertext import Page, Target
+from oborona.message.limits import DEFAULT
+from oborona.message.model import Entity, Link, Message, Picture, Place
+from oborona.message.normalise import normalise
+from oborona.message.pictures.misread import mended
+
+OF_PICTURES = frozenset({Place.CODE, Place.DRAWN})
+"""Places that are in pictures"""
+
+
+def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...] = ()) -> Message:
+    """Return a message with its pictures as they were looked at and read, and with what they lead to and name.
+
+    Args:
+        message: parsed.
+        pictures: of it, in their order; those not looked at as they were.
+        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
+
+    """
+    pictures = tuple(pictures)
+    if not any(picture.codes or picture.text for picture in pictures):
+        return msgspec.structs.replace(message, pictures=pictures)
+    findings = Findings()  # counts what this costs
+    found = [
+        *(_of_code(code, regions, findings) for picture in pictures for code in picture.codes),
+        *(_of_text(picture.text, regions, findings) for picture in pictures if picture.text),
+    ]
+    said = {(link.url, link.place): link for links_, _, _ in found for link in links_}
+    named = {(each.kind, each.value, each.place): each for _, _, named_ in found for each in named_}
+    addresses = dict.fromkeys(message.addresses)
+    addresses.update((address, None) for _, addresses_, _ in found for address in addresses_)
+    return msgspec.structs.replace(
+        message,
+        pictures=pictures,
+        links=(*(link for link in message.links if link.place not in OF_PICTURES), *said.values()),
+        addresses=tuple(addresses),
+        entities=(*(each for each in message.entities if each.place not in OF_PICTURES), *named.values()),
+    )
+
+
+_Found = tuple[tuple[Link, ...], Sequence[str], tuple[Entity, ...]]
+
+
+def _of_code(payload: str, regions: tuple[str, ...], findings: Findings) -> _Found:
+    """Return links, addresses and entities of a code: of itself, where it is a link, and of what it holds as text (vCard, payment)."""
+    page = Page(targets=(Target(payload, "", Place.CODE),))
+    words = payload.replace(";", " ").replace("|", " ").split()
+    written = [] if links.link(payload, "", Place.CODE) is not None else links.in_text(words, DEFAULT.links)
+    found = leads.links([page], written, DEFAULT, findings, Place.CODE)
+    dotted = [] if found else [word.rpartition(":")[2] for word in words if "@" in word]
+    addresses = leads.addresses(dotted, [], [page], DEFAULT)
+    text = " ".join(words) if not found else ""
+    return found, addresses, _entities(text, [page], found, Place.CODE, regions, findings)
+
+
+def _of_text(text: str, regions: tuple[str, ...], findings: Findings) -> _Found:
+    """Return links, addresses and entities of a text that was drawn."""
+    text = mended(text)
+    normal = normalise(text)
+    urls, disguised = defanged.read(normal, DEFAULT.links)
+    dotted = [word for word in text.split() if "." in word]
+    found = leads.links([], [*links.in_text(dotted, DEFAULT.links), *urls], DEFAULT, findings, Place.DRAWN)
+    addresses = leads.addresses(dotted, disguised, [], DEFAULT)
+    return found, addresses, _entities(text, [], found, Place.DRAWN, regions, findings)
+
+
+def _entities(
+    text: str,
+    pages: list[Page],
+    found: tuple[Link, ...],
+    place: Place,
+    regions: tuple[str, ...],
+    findings: Findings,
+) -> tuple[Entity, ...]:
+    normal = normalise(text)
+    named = entities.read(text, normal, (), pages, found, regions, findings, hinted=entities.may_hold(normal))
+    return tuple(msgspec.structs.replace(each, place=place) for each in named)

@@ -1,0 +1,111 @@
+"""The unique pairs of a message: how many different b come with an a, counted once a day each.
+
+P = hash(a, b), U = hash(a), and U counts distinct b. For texts `a` is each of some min-hashes, so that a campaign of varied texts meets
+itself; a text too short for a fingerprint is its template.
+
+Two words for who sends: the **sender** of what a sender does is MAIL FROM (of a bounce its From), that of limits and reputation; the **author**, of how many
+send a text or a link, is From, as readers see it: a list's own MAIL FROM is another for each reader, and would make one sender many.
+
+Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA` bound them: 13 to 25 of usual mail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final
+
+from oborona.message.hashing import Hasher, Type
+from oborona.message.model import Message, Place
+from oborona.message.sender_pieces import client_network
+from oborona.types import Envelope, Location, Pair
+
+MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
+MAX_PAIRED_DOMAINS: Final = 10  # domains among these recipients: a site has few
+MAX_PAIRED_LINKS: Final = 5  # domains of links, the first ones: where a reader clicks
+IP_MINIMA: Final = 8  # min-hashes that count client addresses
+RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
+SENDER_MINIMA: Final = 4  # min-hashes that count authors
+
+
+def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
+    """Return the pairs that are known before the message comes: senders per client address, and addresses per account."""
+    if not envelope.client.ip:
+        return ()
+    ip = _octets(envelope.client.ip)
+    # a bounce has no sender; its address is asked about all the same
+    sender = _octets(envelope.sender.lower())
+    pairs = _pairs(hasher, Type.IP_SENDER, Type.IP_SENDERS, ip, [sender])
+    if envelope.login:
+        pairs += _pairs(
+            hasher,
+            Type.ACCOUNT_IP,
+            Type.ACCOUNT_IPS,
+            _octets(envelope.login.lower()),
+            [_octets(_home(envelope.client.ip))],
+        )
+    return tuple(pairs)
+
+
+def pairs(
+    message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[list[bytes]], location: Location
+) -> tuple[Pair, ...]:
+    """Return all pairs of a message.
+
+    Args:
+        message: parsed.
+        envelope: of the message; what it does not know makes no pair.
+        hasher: holds the site's secret.
+        stands_for: of the text: the values of each of its fingerprints, or itself.
+        location: of the client.
+    """
+    found = list(early(envelope, hasher))
+
+    def add(both: Type, distinct: Type, a: bytes, each_b: Sequence[bytes]) -> None:
+        if a and each_b:
+            found.extend(_pairs(hasher, both, distinct, a, each_b))
+
+    recipients = _distinct(map(str.lower, envelope.recipients), MAX_PAIRED_RECIPIENTS)
+    at = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
+    homes = _distinct((home.lower().rstrip(".") for _, sign, home in at if sign), MAX_PAIRED_DOMAINS)
+    by_envelope, by_header = (
+        _octets(envelope.sender.lower()),
+        _octets(message.from_.address.lower() if message.from_ else ""),
+    )
+    sender, author = by_envelope or by_header, by_header or by_envelope
+    add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender, recipients)
+    add(Type.SENDER_DOMAIN, Type.SENDER_DOMAINS, sender, homes)
+    country = [location.country.encode()] if location.country else []
+    add(Type.SENDER_COUNTRY, Type.SENDER_COUNTRIES, author, country)
+    authors = [author] if author else []
+    linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
+    for domain in _distinct(linked, MAX_PAIRED_LINKS):
+        add(Type.LINK_SENDER, Type.LINK_SENDERS, domain, authors)
+    ip = [_octets(envelope.client.ip)] if envelope.client.ip else []
+    for values in stands_for:
+        for text in values[:IP_MINIMA]:
+            add(Type.TEXT_IP, Type.TEXT_IPS, text, ip)
+        for text in values[:RECIPIENT_MINIMA]:
+            add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
+        for text in values[:SENDER_MINIMA]:
+            add(Type.TEXT_SENDER, Type.TEXT_SENDERS, text, authors)
+    return tuple(found)
+
+
+def _home(ip: str) -> str:
+    """Return an address as one of an account's: of IPv6 the network, in which a device changes its own every day."""
+    return client_network(ip) if ":" in ip and "." not in ip else ip
+
+
+def _distinct(texts: Iterable[str], most: int) -> list[bytes]:
+    return [_octets(text) for text in islice(dict.fromkeys(text for text in texts if text), most)]
+
+
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _pairs(hasher: Hasher, both: Type, distinct: Type, a: bytes, each_b: Sequence[bytes]) -> list[Pair]:
+    unique = hasher.octets(distinct, a)
+    prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
+    return [hasher.pair(both, prefix + b, unique) for b in each_b]

@@ -1,0 +1,189 @@
+"""Where pictures are handed in: each is looked at, or read, once, however many ask, and what was found is kept.
+
+    known → the same is being done → a child of the task's pool
+
+One child looks, so that no queue of reading delays it; as many as there are cores read. A picture that had a child killed is not
+tried again for a while, and then once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from oborona.config import Reader
+from oborona.milter.reader.child import Orders
+from oborona.milter.reader.frames import Outcome, Result, Task
+from oborona.milter.reader.pool import Plan, Pool
+from oborona.milter.reader.turns import Turn
+
+MIB: Final = 1 << 20
+STOPPED_S: Final = (
+    600.0  # before a picture is tried again that had a child killed: the machine may have been busy
+)
+CACHE_BYTES: Final = 32 << 20  # of results in memory, about: 10,000 of pictures with a page of text each
+READ_NICENESS: Final = 10  # reading is behind the mail; looking is not: a scan waits for it
+
+_Key = tuple[Task, bytes]
+
+
+def missing(settings: Reader, task: Task) -> str:
+    """Return what a task takes and is not installed, in words for an admin; empty = nothing."""
+    if task is Task.LOOK:
+        gone = [
+            name
+            for module, name in (("PIL", "pillow"), ("zxingcpp", "zxing-cpp"))
+            if find_spec(module) is None
+        ]
+        return f"Python packages {', '.join(gone)}" if gone else ""
+    if find_spec("tesserocr") is None:
+        return "Python package tesserocr"
+    folder = Path(settings.tessdata)
+    gone = [name for name in settings.languages.split() if not (folder / f"{name}.traineddata").is_file()]
+    return f"{', '.join(f'{name}.traineddata' for name in gone)} in {folder}" if gone else ""
+
+
+def plans(settings: Reader) -> dict[Task, Plan]:
+    """Return the pools that the settings ask for, of tasks whose libraries are there."""
+    found = {}
+    for task in Task:
+        if missing(settings, Task.LOOK) or missing(settings, task):
+            continue
+        looks = task is Task.LOOK
+        found[task] = Plan(
+            orders=Orders(
+                task=task,
+                parent=0,
+                memory_bytes=settings.memory_mib * MIB,
+                niceness=0 if looks else READ_NICENESS,
+                tessdata="" if looks else settings.tessdata,
+                languages="" if looks else "+".join(settings.languages.split()),
+            ),
+            processes=1 if looks else settings.processes or len(os.sched_getaffinity(0)),
+            limit_s=settings.look_s if looks else settings.read_s,
+            queue=settings.queue,
+            queue_bytes=settings.queue_mib * MIB,
+            idle_s=settings.idle_s,
+        )
+    return found
+
+
+class Desk:
+    """The pools of one process and what they found.
+
+    Args:
+        planned: by task; a task without a plan can't be done.
+        cache_entries: results kept.
+    """
+
+    def __init__(self, planned: dict[Task, Plan], *, cache_entries: int) -> None:
+        self.pools = {task: Pool(plan) for task, plan in planned.items()}
+        self.outcomes: dict[str, int] = {}  # "task outcome" → how often; "task known" for what was kept
+        self._entries = cache_entries
+        self._known: OrderedDict[_Key, tuple[Result, float]] = (
+            OrderedDict()
+        )  # with the time until which it holds
+        self._known_bytes = 0
+        self._doing: dict[_Key, tuple[asyncio.Task[Result], Turn]] = {}
+
+    async def ask(self, task: Task, sha256: bytes, octets: bytes, *, urgent: bool) -> Result:
+        """Return what is in a picture, or why that is not known; as `begin`."""
+        return await asyncio.shield(self.begin(task, sha256, octets, urgent=urgent))
+
+    def begin(self, task: Task, sha256: bytes, octets: bytes, *, urgent: bool) -> asyncio.Future[Result]:
+        """Return what will be in a picture, or why that is not known; it never fails for what the picture holds.
+
+        Nobody but the one who does it keeps the octets. Others may wait for the same: shield it from your own end.
+
+        Args:
+            task: what to do.
+            sha256: of the octets; what the picture is known by.
+            octets: of the file.
+            urgent: a mail server waits.
+        """
+        key = (task, sha256)
+        known = self._recall(key)
+        if known is not None:
+            self._count(task, "known")
+            return _done(known)
+        if key in self._doing:
+            doing, turn = self._doing[key]
+            turn.urgent = turn.urgent or urgent
+            self._count(task, "shared")
+            return doing
+        pool = self.pools.get(task)
+        if pool is None:
+            self._count(task, Outcome.UNABLE)
+            return _done(Result(Outcome.UNABLE))
+        turn = Turn(len(octets), urgent=urgent)
+        doing = asyncio.create_task(self._do(key, pool, octets, turn))
+        self._doing[key] = doing, turn
+        return doing
+
+    async def _do(self, key: _Key, pool: Pool, octets: bytes, turn: Turn) -> Result:
+        task, sha256 = key
+        try:
+            result = await pool.do(sha256.hex()[:16], octets, turn)
+        finally:
+            del self._doing[key]
+        self._count(task, result.outcome)
+        now = asyncio.get_running_loop().time()
+        if result.outcome is Outcome.DONE:
+            self._keep(key, result, float("inf"))
+        elif result.outcome in (Outcome.STOPPED, Outcome.FAILED):
+            self._keep(key, result, now + STOPPED_S)
+        return result
+
+    def _recall(self, key: _Key) -> Result | None:
+        kept = self._known.get(key)
+        if kept is None:
+            return None
+        if kept[1] < asyncio.get_running_loop().time():
+            del self._known[key]
+            self._known_bytes -= _weight(kept[0])
+            return None
+        self._known.move_to_end(key)
+        return kept[0]
+
+    def _keep(self, key: _Key, result: Result, until: float) -> None:
+        self._known[key] = result, until
+        self._known_bytes += _weight(result)
+        while self._known and (len(self._known) > self._entries or self._known_bytes > CACHE_BYTES):
+            _, (oldest, _) = self._known.popitem(last=False)
+            self._known_bytes -= _weight(oldest)
+
+    def _count(self, task: Task, what: str) -> None:
+        name = f"{task.value} {what}"
+        self.outcomes[name] = self.outcomes.get(name, 0) + 1
+
+    async def rest(self) -> None:
+        """End children that have nothing to do, again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(1.0)
+            for pool in self.pools.values():
+                await pool.end_idle()
+
+    async def close(self) -> None:
+        """End all children; what they were at is not finished."""
+        doing = [task for task, _ in self._doing.values()]
+        for one in doing:
+            one.cancel()
+        await asyncio.gather(*doing, return_exceptions=True)
+        for pool in self.pools.values():
+            await pool.close()
+
+
+def _done(result: Result) -> asyncio.Future[Result]:
+    future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+    future.set_result(result)
+    return future
+
+
+def _weight(result: Result) -> int:
+    """Return the octets that a result takes in memory, about."""
+    found = result.found
+    return 800 + 40 * len(found.hashes) + 4 * (len(found.text) + sum(map(len, found.codes)))

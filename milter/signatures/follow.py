@@ -1,0 +1,185 @@
+"""A worker's signatures: kept as the policy's files and the store say, and their hits brought to the store.
+
+The store is asked four times a second how many changes there were, in a thread: a signature that somebody adds is looked for on all workers within
+half a second.  When the store can't be used, what was known stays in force, mail goes on, and the log says so, once, and once when it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreError
+from oborona.message.model import Message
+from oborona.milter.log import event
+from oborona.milter.signatures.store import Changes, Store
+from oborona.policy.signatures import LiveSignatures, Matched, Signature
+
+LOOK_S: Final = 0.25  # between looks at the store
+FLUSH_S: Final = 3.0  # between writes of hits
+REST_S: Final = 0.005  # between two segments that are made: the loop answers meanwhile
+
+log = logging.getLogger("oborona.signatures")
+
+_Counts = dict[str, tuple[int, float]]
+"""How often each signature was found, and when last, Unix seconds."""
+
+
+class Followed:
+    """The signatures of a worker; a `Signatures` of its scans.
+
+    Args:
+        path: the store's file.
+        files: the signatures of the policy in use, by id.
+    """
+
+    def __init__(self, path: Path, files: Callable[[], Mapping[str, Signature]]) -> None:
+        self._path = path
+        self._files = files
+        self._store: Store | None = None
+        self._inode = 0
+        self._version = -1
+        self._trouble = ""
+        self._hits: _Counts = {}
+        self._broken: frozenset[str] = frozenset()  # that the log has named
+        self._lock = (
+            threading.Lock()
+        )  # of the store: a look that was given up may still run when it is closed
+        self._live = LiveSignatures({})
+
+    @property
+    def number(self) -> int:
+        """How many signatures are in force, or would be had they not expired."""
+        return len(self._live.book)
+
+    def begin(self) -> None:
+        """Read everything at once, before there is mail."""
+        with self._lock:
+            changes = self._changes()
+        self._live = LiveSignatures(self._files(), changes.active if changes is not None else ())
+        self._say_broken()
+
+    def find(self, message: Message, now: float) -> Matched:
+        """Return the signatures that a message has; see `Signatures.find`."""
+        return self._live.find(message, now)
+
+    def count(self, found: Iterable[Signature], now: float) -> None:
+        """Count that signatures were found, at Unix time `now`."""
+        for one in found:
+            self._hits[one.id] = (self._hits.get(one.id, (0, 0.0))[0] + 1, now)
+
+    async def watch(self) -> None:
+        """Follow files and store, and write hits, for ever."""
+        flushed = time.monotonic()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await asyncio.to_thread(self.look)
+            if time.monotonic() - flushed >= FLUSH_S:
+                flushed = time.monotonic()
+                await self._flush()
+
+    async def _flush(self) -> None:
+        counts, self._hits = self._hits, {}  # in the loop, where they are counted
+        if counts and not await asyncio.to_thread(self._written, counts):
+            for name, (count, last) in counts.items():
+                more, later = self._hits.get(name, (0, last))
+                self._hits[name] = (count + more, max(last, later))
+
+    def look(self) -> None:
+        """Take what has changed."""
+        if self._live.follow_files(self._files(), rest=_rest):
+            self._say_broken()
+        with self._lock:
+            changes = self._changes()
+        if changes is None or not (changes.whole or changes.active or changes.gone):
+            return
+        if changes.whole:  # another store, or one that could not be read before
+            there = {one.id for one in changes.active}
+            changes.gone.extend(self._live.book.live.keys() - self._files().keys() - there)
+        self._live.follow_store(changes.active, changes.gone, rest=_rest)
+        event(
+            log,
+            logging.INFO,
+            "signatures changed",
+            version=changes.version,
+            changed=len(changes.active),
+            gone=len(changes.gone),
+            number=self.number,
+        )
+        self._say_broken()
+
+    def close(self) -> None:
+        """Write the last hits and let the store go; hits that can't be written now are lost."""
+        if self._hits:
+            self._written(self._hits)
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    def _written(self, counts: _Counts) -> bool:
+        """Write hits; return whether they could be."""
+        with self._lock:
+            if self._store is None:
+                return False
+            try:
+                self._store.add_hits(counts)
+            except StoreError as error:
+                self._failed(error)
+                return False
+        return True
+
+    def _say_broken(self) -> None:
+        """Name the signatures that can't be used by this version, each once."""
+        broken = self._live.book.broken
+        for name in broken.keys() - self._broken:
+            event(log, logging.ERROR, "signature not used", signature=name, error=broken[name])
+        self._broken = frozenset(broken)
+
+    def _changes(self) -> Changes | None:
+        """Return what has changed in the store since the last time; None if it can't be read. `_version` is then the new one."""
+        try:
+            store = self._opened()
+            version = store.version() if self._version >= 0 else -1
+            if version == self._version >= 0:
+                changes = Changes(version=version, active=[], gone=[])
+            else:
+                if version < self._version:  # it was put back to what it was before
+                    self._version = -1
+                changes = store.since(self._version)
+        except StoreError as error:
+            self._failed(error)
+            return None
+        self._version = changes.version
+        if self._trouble:
+            event(log, logging.WARNING, "signatures of the store are read again")
+            self._trouble = ""
+        return changes
+
+    def _opened(self) -> Store:
+        """Return the store, opened anew where another file has its name."""
+        try:
+            inode = self._path.stat().st_ino
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror}") from error
+        if self._store is not None and inode != self._inode:
+            self._store.close()
+            self._store = None
+        if self._store is None:
+            self._store = Store(self._path, make=False)
+            self._inode, self._version = inode, -1
+        return self._store
+
+    def _failed(self, error: StoreError) -> None:
+        if str(error) != self._trouble:
+            event(log, logging.ERROR, "signatures of the store stay as they were", error=error)
+            self._trouble = str(error)
+
+
+def _rest() -> None:
+    time.sleep(REST_S)

@@ -1,0 +1,125 @@
+"""List files of signatures, one phrase, pattern or entity a line, read when they changed and not otherwise.
+
+A line that begins with # is a comment, for a phrase may hold one. The id of a signature is its list's name and a hash of what stands in the line: the same
+wherever in the file the line is moved to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.errors import PolicyError
+from oborona.policy.list_files import Look, contents, look
+from oborona.policy.named import refuse
+from oborona.policy.signature_tables import SignatureSource
+from oborona.policy.signatures.check import BrokenSignature, checked
+from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
+
+MAX_LIST_BYTES: Final = 32 << 20  # of a list file: 200,000 long phrases
+_ID_OCTETS: Final = 6  # of the hash of a line: two of 200,000 meet once in 14,000 such lists
+
+
+class _Known(NamedTuple):
+    look: Look
+    digest: bytes
+    signatures: Mapping[str, Signature]
+
+
+class SignatureFiles:
+    """Signatures of list files, kept from one policy to the next."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Signature], _Known] = {}
+        self._last: tuple[tuple[Signature, ...], tuple[Mapping[str, Signature], ...]] = ((), ())
+        self._all: Mapping[str, Signature] = {}
+
+    def read(
+        self,
+        directory: Path,
+        tables: Sequence[Signature],
+        sources: Sequence[SignatureSource],
+        *,
+        force: bool = False,
+    ) -> tuple[Mapping[str, Signature], bytes]:
+        """Return all signatures of a policy by id, and a digest of the list files; the same object as before if nothing changed.
+
+        Args:
+            directory: the policy folder.
+            tables: the signatures of policy files.
+            sources: the lists of policy files.
+            force: open the files even if they look as before.
+
+        Raises:
+            PolicyError: a file or line that can't be used; what was known before stays known.
+        """
+        used: dict[tuple[str, Signature], _Known] = {}
+        digest = hashlib.sha256()
+        for source in sources:
+            known = used[source.file, source.pattern] = self._one(
+                directory / source.file, source, force=force
+            )
+            digest.update(source.file.encode() + b"\0" + known.digest)
+            if len(tables) + sum(len(one.signatures) for one in used.values()) > MAX_SIGNATURES:
+                raise refuse(f"more than {MAX_SIGNATURES} signatures in all files", source.place)
+        self._known = used
+        parts = (tuple(tables), tuple(one.signatures for one in used.values()))
+        if parts != self._last:
+            self._all = {one.id: one for one in tables}
+            for one in parts[1]:
+                self._all = {**self._all, **one}
+            self._last = parts
+        return self._all, digest.digest() if used else b""
+
+    def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _Known:
+        known = self._known.get((source.file, source.pattern))
+        seen = look(path)
+        if known is not None and known.look == seen and not force:
+            return known
+        raw = contents(path, f"signature list {source.pattern.id}", source.place, MAX_LIST_BYTES)
+        digest = hashlib.sha256(raw).digest()
+        if known is not None and known.digest == digest:
+            return known._replace(look=seen)
+        return _Known(seen, digest, _signatures(raw, path, source.pattern))
+
+
+def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Signature]:
+    if not raw.strip():
+        raise PolicyError(
+            "is empty: half-written? A comment (#) makes it empty on purpose", file=str(path), line=1
+        )
+    if not raw.endswith(b"\n"):
+        raise PolicyError(
+            "its last line does not end: half-written?", file=str(path), line=raw.count(b"\n") + 1
+        )
+    found: dict[str, Signature] = {}
+    for number, value in _lines(raw, path):
+        name = hashlib.blake2b(value.encode(), digest_size=_ID_OCTETS).hexdigest()
+        one = msgspec.structs.replace(pattern, id=f"{pattern.id}:{name}", value=value)
+        try:
+            found[one.id] = checked(one)
+        except BrokenSignature as fault:
+            raise PolicyError(str(fault), file=str(path), line=number) from None
+        if len(found) > MAX_SIGNATURES:
+            raise PolicyError(f"holds more than {MAX_SIGNATURES} signatures", file=str(path), line=number)
+    return found
+
+
+def _lines(raw: bytes, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are entries, with their numbers."""
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        try:
+            text = line.decode("utf-8").strip()
+        except UnicodeDecodeError as fault:
+            raise PolicyError(
+                f"is not UTF-8: byte 0x{line[fault.start]:02x}",
+                file=str(path),
+                line=number,
+                column=fault.start + 1,
+            ) from None
+        if text and not text.startswith("#"):
+            yield number, text

@@ -1,0 +1,132 @@
+"""All signatures in force, and how they change while mail is judged.
+
+A book is never changed: `with_changes` returns the next one, which shares what is as before.  A signature that is gone, or is another now, stays in its
+segment and is no longer believed.  New ones go into the last segment while it is small, many at once into segments of their own, so that
+nothing that is made holds Python's lock for more than some 10 ms; `Book.of` makes one segment of all, which is fastest to search, before there is mail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Self
+
+from oborona.message.model import Message
+from oborona.policy.signatures.fields import Fields
+from oborona.policy.signatures.matched import Matched, in_order
+from oborona.policy.signatures.model import Kind, Signature
+from oborona.policy.signatures.segment import PATTERN_WEIGHT, Segment
+
+OPEN: Final = 1_000  # weight up to which the last segment is made again with what is new: 4 ms
+CLOSED: Final = (
+    4_000  # weight of a segment that is made at once: 10 ms; each more costs every message some 40 µs
+)
+
+
+class Book:
+    """Signatures, made ready.
+
+    Args:
+        live: those in force by id.
+        segments: that hold them, and maybe some that are gone.
+    """
+
+    __slots__ = ("_headers", "live", "segments")
+
+    def __init__(self, live: Mapping[str, Signature], segments: Sequence[Segment] = ()) -> None:
+        self.live = live
+        self.segments = tuple(segments)
+        self._headers = any(one.headers for one in self.segments)
+
+    @classmethod
+    def of(cls, signatures: Iterable[Signature]) -> Self:
+        """Return a book of signatures, in one segment; of two with one id the later holds."""
+        live = {one.id: one for one in signatures}
+        return cls(live, [Segment(tuple(live.values()))] if live else [])
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Signatures that can't be used, and why."""
+        return {name: why for one in self.segments for name, why in one.broken.items() if name in self.live}
+
+    def find(self, message: Message, now: float) -> Matched:
+        """Return those in force that a message has; see `Signatures.find`."""
+        if not self.segments:
+            return _NONE
+        fields = Fields(message, headers=self._headers)
+        found: dict[str, Signature] = {}
+        live = self.live
+
+        def take(some: Iterable[Signature]) -> None:
+            for one in some:
+                if one.id not in found and live.get(one.id) is one and not one.expired(now):
+                    found[one.id] = one
+
+        if any(one.has_phrases for one in self.segments):
+            text, borders = fields.words()
+            for segment in self.segments:
+                take(segment.in_words(text, borders))
+        if any(one.has_entities for one in self.segments):
+            entities = list(fields.entities())
+            for segment in self.segments:
+                take(segment.of_entities(entities))
+        for segment in self.segments:
+            take(segment.in_patterns(fields))
+        return Matched(signatures=in_order(found.values())) if found else _NONE
+
+    def with_changes(
+        self,
+        changed: Iterable[Signature],
+        gone: Iterable[str] = (),
+        *,
+        rest: Callable[[], None] = lambda: None,
+    ) -> Book:
+        """Return the book with some signatures new or other than before, and some gone.
+
+        Args:
+            changed: checked; one that is as before changes nothing.
+            gone: ids; unknown ones are passed over.
+            rest: called between segments, to let others run.
+        """
+        live = dict(self.live)
+        for name in gone:
+            live.pop(name, None)
+        fresh: dict[str, Signature] = {}
+        for one in changed:
+            if live.get(one.id) != one:
+                live[one.id] = fresh[one.id] = one
+        segments = list(self.segments)
+        waiting = list(fresh.values())
+        if waiting and segments:
+            last = [one for one in segments[-1].signatures if live.get(one.id) is one]
+            if _weight(last) + _weight(waiting) <= OPEN:
+                segments.pop()
+                waiting = last + waiting
+        for some in _pieces(waiting):
+            segments.append(Segment(some))
+            rest()
+        return Book(live, segments)
+
+
+_NONE: Final = Matched()
+
+
+def _weight(signatures: Sequence[Signature]) -> int:
+    return sum(PATTERN_WEIGHT if one.kind is Kind.PATTERN else 1 for one in signatures)
+
+
+def _pieces(signatures: Sequence[Signature]) -> Iterable[list[Signature]]:
+    """Yield signatures in pieces of no more than `CLOSED` weight."""
+    piece: list[Signature] = []
+    weight = 0
+    for one in signatures:
+        adds = PATTERN_WEIGHT if one.kind is Kind.PATTERN else 1
+        if piece and weight + adds > CLOSED:
+            yield piece
+            piece, weight = [], 0
+        piece.append(one)
+        weight += adds
+    if piece:
+        yield piece

@@ -1,0 +1,147 @@
+"""What of a message signatures are looked for in: its fields in words, as one text with known borders, and its entities."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.message.model import Kind as Found
+from oborona.message.model import Message, Place
+from oborona.message.normalise import normalise
+from oborona.policy.signatures.check import Entity
+from oborona.policy.signatures.model import Kind, Where
+from oborona.policy.signatures.words import readings
+
+PATTERN_TEXT: Final = 65_536  # characters of a field that patterns search, as those of rules
+MAX_HEADERS_TEXT: Final = 32_768  # characters of all header fields together, for signatures that look there
+_ENTITIES: Final = {
+    Found.PHONE: Kind.PHONE,
+    Found.WALLET: Kind.WALLET,
+    Found.HANDLE: Kind.HANDLE,
+    Found.LIST: Kind.LIST,
+}
+_ANY: Final = (Where.SUBJECT, Where.NAME, Where.TEXT, Where.PICTURE)
+
+
+class Fields:
+    """The fields of one message, each made when it is first asked for.
+
+    Args:
+        message: parsed.
+        headers: whether any signature looks at all header fields.
+    """
+
+    __slots__ = ("_headers", "_normal", "message")
+
+    def __init__(self, message: Message, *, headers: bool) -> None:
+        self.message = message
+        self._headers = headers
+        self._normal: dict[Where, str] = {}
+
+    def normal(self, where: Where) -> str:
+        """Return the normalised text of a field; of `any`, its fields in lines."""
+        known = self._normal.get(where)
+        if known is None:
+            known = self._normal[where] = self._made(where)
+        return known
+
+    def _made(self, where: Where) -> str:
+        match where:
+            case Where.TEXT:
+                return self.message.normal_text
+            case Where.SUBJECT:
+                return normalise(self.message.subject)
+            case Where.NAME:
+                return normalise(self.message.from_.name) if self.message.from_ is not None else ""
+            case Where.PICTURE:
+                return "\n".join(normalise(one.text) for one in self.message.pictures if one.text)
+            case Where.HEADER:
+                return "\n".join(_headers(self.message)) if self._headers else ""
+            case Where.ANY:
+                return "\n".join(self.normal(each)[:PATTERN_TEXT] for each in _ANY)
+
+    def searched(self, where: Where) -> str:
+        """Return what of a field patterns search."""
+        text = self.normal(where)
+        return text if where is Where.ANY else text[:PATTERN_TEXT]
+
+    def words(self) -> tuple[bytes, Borders]:
+        """Return the words of all fields, a line each, and which line is which field."""
+        lines: list[bytes] = []
+        starts: list[int] = []
+        of: list[Where] = []
+        at = 0
+        for where in (*_ANY, Where.HEADER):
+            normal = self.normal(where)
+            for line in normal.split("\n") if normal else ():
+                for reading in readings(line):
+                    starts.append(at)
+                    of.append(where)
+                    lines.append(reading)
+                    at += len(reading) + 1
+        return b"\n".join(lines), Borders(starts, of)
+
+    def entities(self) -> Iterator[tuple[Entity, bool]]:
+        """Yield each entity with whether it stands in the header; some twice."""
+        message = self.message
+        for link in message.links:
+            yield (Kind.URL, link.url), False
+        for host in {link.host for link in message.links}:
+            yield (Kind.HOST, host), False
+            yield from _domains(host, header=False)
+        for address in message.addresses:
+            yield (Kind.ADDRESS, address), False
+            yield from _domains(address.rpartition("@")[2], header=False)
+        for box in (*((message.from_,) if message.from_ else ()), *message.reply_to):
+            yield (Kind.ADDRESS, box.address.lower()), True
+            yield from _domains(box.domain, header=True)
+        for one in message.entities:
+            kind = _ENTITIES.get(one.kind)
+            if kind is not None:
+                yield (kind, one.value), one.place is Place.HEADER
+        for file in message.attachments:
+            yield (Kind.CHECKSUM, file.sha256.hex()), False
+
+
+class Borders:
+    """Which place of a text of several fields belongs to which.
+
+    Args:
+        starts: where each line begins, ascending.
+        of: the field of each.
+    """
+
+    __slots__ = ("_of", "_starts")
+
+    def __init__(self, starts: list[int], of: list[Where]) -> None:
+        self._starts = starts
+        self._of = of
+
+    def field(self, at: int) -> Where:
+        """Return the field that holds a place."""
+        return self._of[bisect_right(self._starts, at) - 1]
+
+
+def stands(where: Where, field: Where) -> bool:
+    """Tell whether what stands in a field is where a signature wants it."""
+    return where is field or (where is Where.ANY and field is not Where.HEADER)
+
+
+def _headers(message: Message) -> Iterator[str]:
+    left = MAX_HEADERS_TEXT
+    for header in message.headers:
+        if left <= 0:
+            return
+        yield f"{header.name}: {normalise(header.value[:left])}"
+        left -= len(header.name) + len(header.value)
+
+
+def _domains(host: str, *, header: bool) -> Iterator[tuple[Entity, bool]]:
+    """Yield a host and each name above it that has a dot; an address alone."""
+    name = host.rstrip(".")
+    if not name or ":" in name or name[-1].isdigit():
+        return
+    while "." in name:
+        yield (Kind.DOMAIN, name), header
+        name = name.partition(".")[2]

@@ -1,0 +1,32 @@
+"""What `oborona doctor` says of the databases that tell where clients are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import ConfigError
+from oborona.milter.places import day, files, open_database
+
+OLD_DAYS: Final = 60  # addresses change hands: free databases come out every month at least
+
+
+def places(asked: Asked) -> Iterator[Report]:
+    """Look at each database that the settings name; nothing where they name none."""
+    for path, purposes in files(asked.loaded.settings.places).items():
+        what = f"database of {' and '.join(purposes)}"
+        try:
+            found = open_database(path, purposes)
+        except ConfigError as error:
+            yield Report(what, State.WRONG, str(error))
+            continue
+        words = f"{path}: {found.kind}, of {day(found.built)}"
+        if time.time() - found.built > OLD_DAYS * 86_400:
+            yield Report(
+                what, State.LOOK, f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/places.md)"
+            )
+        else:
+            yield Report(what, State.FINE, words)

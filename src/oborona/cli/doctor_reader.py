@@ -1,0 +1,45 @@
+"""What `oborona doctor` says of pictures: what looking and reading take, and whether the reader runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.milter import status
+from oborona.milter.reader.desk import missing
+from oborona.milter.reader.frames import Task
+
+_WANTED: Final = (
+    (Task.LOOK, "looking at pictures", "codes in pictures and their likeness are not seen"),
+    (Task.READ, "reading pictures", "text in pictures is not read"),
+)
+
+
+def reader(asked: Asked) -> Iterator[Report]:
+    """Look at what pictures need."""
+    settings = asked.loaded.settings.reader
+    if not settings.enabled:
+        yield Report(
+            "pictures", State.LOOK, "reader.enabled is off: they are counted by their checksums alone"
+        )
+        return
+    for task, what, lacks in _WANTED:
+        gone = missing(settings, task)
+        if gone:
+            yield Report(what, State.LOOK, f"not there: {gone}; {lacks}")
+        elif task is Task.READ:
+            yield Report(what, State.FINE, f"Tesseract with {settings.languages}")
+    found = status.read_reader(asked.state, time.time())
+    if found is None:
+        yield Report("reader", State.LOOK, "does not run, or not yet: pictures are not looked at")
+        return
+    waiting = ", ".join(f"{number} to {task}" for task, number in found.waiting.items())
+    running = sum(found.processes.values())
+    yield Report(
+        "reader",
+        State.FINE,
+        f"runs (pid {found.pid}) with {running} processes; pictures that wait: {waiting}",
+    )

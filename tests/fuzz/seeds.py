@@ -1,0 +1,142 @@
+"""What fuzzing starts from: golden mails, their parts, and files that other programs or the tests packed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from PIL import Image
+
+from oborona.message.findings import Findings
+from oborona.message.limits import DEFAULT
+from oborona.message.mime import split
+from oborona.message.transfer import decode
+from tests.message.office_files import compound_file, container, macro_project
+from tests.message.packing import image, tarred, zipped
+
+TESTS: Final = Path(__file__).parents[1]
+FILES: Final = TESTS / "message/files"
+_MACROS: Final = b"Sub AutoOpen()\nShell x"
+_CHARSETS: Final = (
+    b"koi8-r",
+    b"utf-7",
+    b"utf-16",
+    b"iso-2022-jp",
+    b"hz",
+    b"gb2312",
+    b"big5",
+    b"windows-1251",
+    b"x",
+)
+
+
+def _mails() -> Iterator[bytes]:
+    for place in ("golden/mails/*.eml", "golden/torture/*.txt"):
+        for file in sorted(TESTS.glob(place)):
+            yield file.read_bytes().replace(b"\r\n", b"\n")
+
+
+def _parts(start: str) -> Iterator[bytes]:
+    """Yield the decoded parts of a type that golden mails have."""
+    for mail in _mails():
+        for entity in split(mail, DEFAULT, Findings()):
+            if entity.leaf and entity.content_type.startswith(start):
+                yield decode(mail[entity.start : entity.end], entity.encoding, Findings())
+
+
+def _files(*endings: str) -> Iterator[bytes]:
+    for file in sorted(FILES.iterdir()):
+        if file.suffix in endings:
+            yield file.read_bytes()
+
+
+def _compound() -> bytes:
+    return compound_file({"WordDocument": b"", **macro_project(_MACROS)}, ("VBA",))
+
+
+def _zips() -> Iterator[bytes]:
+    files = {
+        "a/b.exe": b"MZ\0" * 50,
+        "c.pdf": b"%PDF-1.7 /JavaScript /ObjStm stream\n",
+        "п.txt": b"text " * 20,
+    }
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2):
+        yield zipped(files, method)
+    yield zipped({"[Content_Types].xml": b"x", "word/vbaProject.bin": _compound(), "word/_rels/a.rels": b'<Relationship TargetMode="External" '
+                  b'Type="x/attachedTemplate" Target="http://a.example/"/>'})  # fmt: skip
+    yield zipped({"a.zip": zipped({"b.zip": zipped(files)})})
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """Yield the inputs that fuzzing of a target starts from; those of texts for a target that has none of its own."""
+    match target:
+        case "message" | "mime":
+            yield from _mails()
+        case "headers":
+            yield from (mail.partition(b"\n\n")[0] + b"\n\n" for mail in _mails())
+        case "charset":
+            yield from (
+                charset + b"\n" + text[:500] for text in _parts("text/plain") for charset in _CHARSETS
+            )
+        case "transfer":
+            yield from (mail.partition(b"\n\n")[2] for mail in _mails())
+            yield b"begin 644 a.txt\n#8F]Y\n`\nend\n"
+        case "page" | "sheet":
+            yield from _parts("text/html")
+        case "zip":
+            yield from _zips()
+        case "rar" | "7z" | "tnef":
+            yield from _files("." + target)
+        case "tar":
+            yield from (
+                tarred({"a.txt": b"x" * 20, "п" * 120: b"y"}, form)
+                for form in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
+            )
+        case "iso":
+            yield image({"A.EXE;1": b"MZ", "B.TXT;1": b"text"})[16 * 2048 :]
+        case "streams":
+            for pack in (gzip.compress, bz2.compress, lzma.compress):
+                yield pack(b"a letter to read " * 20)
+        case "compound":
+            yield _compound()
+            yield from _files(".bin")
+        case "macros":
+            yield container(_MACROS)
+        case "documents":
+            yield (
+                b"%PDF-1.5\n/JavaScript /OpenAction 1 0 obj << /ObjStm >> stream\n"
+                + zlib.compress(b"/JS 1")
+                + b"\nendstream"
+            )
+            yield b"{\\rtf1\\object\\objdata 01050000}"
+            yield from _parts("text/html")
+        case "wrapped":
+            for kind in ("application/pkcs7-mime", "application/x-pkcs7-mime"):
+                yield from _parts(kind)
+        case "card":
+            yield b"BEGIN:VCALENDAR\r\nSUMMARY:a\\, b\r\nDESCRIPTION:long\r\n  text\r\nEND:VCALENDAR\r\n"
+            yield from _parts("text/calendar")
+        case "picture":
+            yield from _parts("image/")
+            for kind in ("PNG", "GIF", "JPEG", "BMP", "WEBP", "TIFF"):
+                out = io.BytesIO()
+                Image.effect_mandelbrot((48, 48), (-2, -1, 1, 1), 20).save(out, kind)
+                yield out.getvalue()
+        case "attachment" | "kind":
+            for name, octets in (
+                ("a.docx", _compound()),
+                ("x.tgz", gzip.compress(tarred({"a": b"x"}))),
+                ("a.iso", image({"A.EXE;1": b"MZ"})),
+            ):
+                yield name.encode() + b"\n" + octets
+            yield from (b"a.zip\n" + octets for octets in (*_zips(), *_files(".rar", ".7z", ".tnef")))
+        case _:
+            yield from _parts("text/")

@@ -1,0 +1,73 @@
+"""The parsers of a message that are fuzzed: what must hold of each, how long its inputs are, and the words they are made of.
+
+A target takes octets and fails by an exception. Those that take more than octets find it in the first line. All hold in common that nothing
+is raised, that findings have known names, and that what one input costs stays within `watched.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from tests.fuzz import of_attachments, of_messages
+
+
+class Target(NamedTuple):
+    """A parser under test."""
+
+    holds: Callable[[bytes], object]
+    longest: int  # octets of an input: enough for what the parser reads, few enough for thousands a second
+    words: tuple[bytes, ...] = ()  # what inputs are made of, beside what coverage teaches
+
+
+_FIELDS: Final = (
+    b"From: ", b"Subject: ", b"Content-Type: multipart/mixed; boundary=b\n", b"Content-Type: text/html; charset=utf-7\n", b"\n\n", b"--b\n", b"--b--\n",
+    b"Content-Transfer-Encoding: base64\n", b"Content-Transfer-Encoding: quoted-printable\n", b"Content-Type: message/rfc822\n", b"=?utf-8?q?", b"=?gb2312?B?",
+    b"filename*0*=utf-8''", b"name*1=", b"Content-Disposition: attachment; filename=", b"begin 644 a\n",
+)  # fmt: skip
+_TAGS: Final = (
+    b"<a href=", b"<style>", b"</style>", b"<div style='", b"display:none", b"color:#fff", b"font-size:0", b"<table>", b"<td>", b"<!--", b"-->", b"<script>", b"&#0;",
+    b"<blockquote type=cite>", b"class=gmail_quote", b"<img src=", b"<base href=", b"<svg>", b"<math>", b"<template>", b"<body ", b"hidden", b"{visibility:hidden}", b"@media",
+)  # fmt: skip
+_PLACES: Final = (
+    b"http://", b"https%3A%2F%2F", b"aHR0cDovL", b"68747470", b"?url=", b"urldefense.com/v3/__", b"google.com/url?q=", b"xn--", b"0x7f.1", b"[::1]", b"@", b"hxxp://", b"[.]", b" dot ",
+    b"(at)", b"t.me/", b"+7 905 123-45-67", b"tel:", b"bitcoin:", b"0x", b"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", b"wa.me/", b"skype:", b"\xd1\x82\xd0\xb5\xd0\xbb", b"\xe2\x80\x8b",
+)  # fmt: skip
+_DOCUMENT_MARKS: Final = (
+    b"%PDF-", b"/JavaScript", b"/ObjStm", b"stream\n", b"endstream", b"{\\rtf", b"\\objdata", b"<script", b"http-equiv=refresh", b"type=password", b"\xe7\x16\xe3\xbd\x65\x26\x11\x45",
+)  # fmt: skip
+_QUOTES: Final = (
+    b"\n> ", b"\n-- \n", b"-----Original Message-----", b" wrote:", b"\n__________", b"From: ", b"Sent: ", b"v1agra", b"v i a g r a", b"http://", b"\xd0\xbe", b"\xcc\x81",
+)  # fmt: skip
+
+TARGETS: Final[dict[str, Target]] = {
+    "message": Target(of_messages.whole, 16_384, (*_FIELDS, *_TAGS, *_PLACES)),
+    "mime": Target(of_messages.parts, 8_192, _FIELDS),
+    "headers": Target(of_messages.fields, 4_096, _FIELDS),
+    "charset": Target(of_messages.in_charset, 2_048, (b"utf-7\n", b"utf-16\n", b"iso-2022-jp\n", b"hz\n", b"big5\n", b"koi8-r\n", b"=?utf-8?q?", b"=?x?b?")),
+    "transfer": Target(of_messages.transferred, 4_096, (b"begin 644 a\n", b"\nend\n", b"=3D", b"=\n", b"====")),
+    "page": Target(of_messages.web_page, 8_192, _TAGS),
+    "sheet": Target(of_messages.style_sheet, 4_096, _TAGS),
+    "links": Target(of_messages.any_links, 2_048, _PLACES),
+    "contacts": Target(of_messages.any_contacts, 4_096, _PLACES),
+    "normal": Target(of_messages.normal_form, 512),
+    "words": Target(of_messages.own_and_words, 4_096, _QUOTES),
+    "zip": Target(of_attachments.archive("zip"), 8_192, (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")),
+    "rar": Target(of_attachments.archive("rar"), 8_192, (b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00")),
+    "7z": Target(of_attachments.archive("7z"), 8_192, (b"7z\xbc\xaf\x27\x1c",)),
+    "tar": Target(of_attachments.archive("tar"), 8_192, (b"ustar\x0000", b"ustar  ", b"path=", b"././@LongLink")),
+    "iso": Target(of_attachments.disk_image, 16_384, (b"\1CD001\1", b"\2CD001\1")),
+    "streams": Target(of_attachments.streams, 8_192, (b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0")),
+    "compound": Target(of_attachments.compound_file, 32_768, (b"_\0V\0B\0A\0_\0", b"Attribut")),
+    "macros": Target(of_attachments.macro_source, 8_192, (b"\0Attribut",)),
+    "documents": Target(of_attachments.document, 8_192, _DOCUMENT_MARKS),
+    "attachment": Target(of_attachments.any_attachment, 32_768, (b".iso\n", b".docx\n", b"PK\x03\x04", b"[Content_Types].xml", b"vbaProject.bin", *_DOCUMENT_MARKS)),
+    "tnef": Target(of_attachments.envelope, 8_192, (b"\x78\x9f\x3e\x22", b"\x0f\x80\x06\0", b"\x05\x90\x06\0", b"\x13\x10")),
+    "own": Target(of_messages.own, 4_096, (*_QUOTES, b"sent from my iphone\n", b"if you are not the intended recipient", b". ", b"-----BEGIN PGP SIGNED MESSAGE-----\n")),
+    "letters": Target(of_messages.letters, 1_024, (b"\xe2\x80\xae", b"\xe2\x80\xac", b"\xd0\xbe", b"\xf0\x9d\x90\x9a", b"\xc2\xad", b"\xcc\x81")),
+    "card": Target(of_messages.card, 4_096, (b"BEGIN:VCALENDAR\n", b"SUMMARY:", b"DESCRIPTION;ENCODING=QUOTED-PRINTABLE:", b"\\n", b"END:VCALENDAR\n")),
+    "wrapped": Target(of_attachments.wrapped, 8_192, (b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", b"\x30\x80", b"\xa0\x80", b"\x24\x80", b"\0\0")),
+    "picture": Target(of_attachments.picture, 16_384, (b"\x89PNG\r\n\x1a\n", b"IHDR", b"IDAT", b"GIF89a", b"\xff\xd8\xff\xe0", b"BM", b"RIFF", b"WEBPVP8 ", b"II*\0")),
+    "kind": Target(of_attachments.kind_of, 4_096),
+}  # fmt: skip
+"""name -> parser"""

@@ -1,0 +1,24 @@
+"""The largest inputs a parser can get, of shapes that cost the most: under 2 s of CPU and 300 MB each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.watched import CPU_S, MEMORY
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_shape_costs_too_much(target: str) -> None:
+    script = Path(__file__).with_name("large.py")
+    ran = subprocess.run([sys.executable, script, target], capture_output=True, text=True, check=True)
+    costs = {name: (cpu, memory) for name, cpu, memory in map(json.loads, ran.stdout.splitlines())}
+    assert len(costs) > 20
+    dear = {name: cost for name, cost in costs.items() if cost[0] > CPU_S or cost[1] > MEMORY}
+    assert not dear
