@@ -2,8 +2,8 @@
 
     python benchmarks/reader.py                 100 different pictures of each sort, one after the other
 
-The reader is `oborona reader` with the settings that ship, in a state folder of its own; the questions are those of a worker. `first` holds the
-start of a process, `known` asks for the same pictures once more. CPU is that of the children alone, by the kernel's account.
+The reader is `oborona reader` with the settings that ship, in a state folder of its own; the questions are those of a worker. `first` is after
+the process that looks was started, as on a machine that serves, and for reading holds the start of its process; `known` asks for the same pictures once more. CPU is that of the children alone, by the kernel's account.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ WORDS: Final = (
     "ticket",
     "price",
 )
+SETTLED_S: Final = 3.0  # from the start of a process to its first picture, twice what it takes
 PATIENCE_S: Final = 120.0
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -111,6 +112,12 @@ def quantile(times: list[float], share: float) -> float:
 
 async def measured(state: Path, parent: int, number: int, console: Console) -> None:
     """Ask, and print the table."""
+    until = time.monotonic() + PATIENCE_S
+    while not any(children(pid) for pid in children(parent)):
+        if time.monotonic() > until:
+            raise TimeoutError("no process that looks")
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(SETTLED_S)
     line = Line(state / SOCKET)
     table = Table(
         "task", "pictures", "first ms", "p50 ms", "p99 ms", "known p50 ms", "CPU ms each", "not done"

@@ -140,6 +140,8 @@ def one_size(messages: Sequence[Message], phrases: int, patterns: int) -> dict[s
     ]
     imported, held_bulk = hold_up(lambda: live.follow_store(bulk, [], rest=lambda: time.sleep(0.005)))
     after, _ = per_message(messages, lambda message: live.find(message, now))
+    _, held_merge = hold_up(lambda: live.settle(now, rest=lambda: time.sleep(0.005)))
+    settled, _ = per_message(messages, lambda message: live.find(message, now))
     return {
         "phrases": f"{phrases:,}",
         "patterns": str(patterns),
@@ -153,6 +155,8 @@ def one_size(messages: Sequence[Message], phrases: int, patterns: int) -> dict[s
         "20,000 more, ms": f"{imported:.0f}",
         "loop held then, ms": f"{held_bulk:.1f}",
         "µs a message then": f"{after:.0f}",
+        "joined: loop held, ms": f"{held_merge:.1f}",
+        "µs a message joined": f"{settled:.0f}",
     }
 
 
@@ -173,7 +177,8 @@ def live_daemon(console: Console) -> None:
                             kind=Kind.PHRASE,
                             value=f"words that are new {number} times",
                         )
-                    ]
+                    ],
+                    now=time.time(),
                 )
             began = time.perf_counter()
             while oborona.log().count("signatures changed") < before + 2:

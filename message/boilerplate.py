@@ -20,6 +20,7 @@ from typing import Final
 
 import re2
 
+from oborona.message import word_count
 from oborona.message.model import Message
 
 REACH: Final = 500  # octets of a sentence before and behind a phrase: lawyers reach 400
@@ -86,10 +87,11 @@ def bare(message: Message) -> bool:
     if message.own_text is text:  # nothing was cut, so that at most a signature is left
         words = len(text.split(None, SIGNATURE_WORDS + 2)) - 1
         return _SIGNATURE.match(text) is not None and words <= SIGNATURE_WORDS and _LINK.search(text) is None
-    return (
-        len(message.own_text.split(None, FEW_WORDS)) < FEW_WORDS
-        and len(cut(text).split(None, FEW_WORDS)) < FEW_WORDS
-    )
+    return _few(message.own_text) and _few(cut(text))
+
+
+def _few(text: str) -> bool:
+    return len(text.split(None, FEW_WORDS)) < FEW_WORDS and word_count.count(text) < FEW_WORDS
 
 
 def _start(octets: bytes, least: int, phrase: int) -> int:

@@ -9,32 +9,47 @@ import codecs
 from functools import lru_cache
 from typing import Final
 
-_ALIASES: Final = {  # what senders write, and what they mean
+_ALIASES: Final = {  # what senders write, and no codec is called
     "ansi_x3.4-1968": "ascii",
-    "iso-8859-8-i": "iso-8859-8",
+    "cn-big5": "big5",
+    "cp-1251": "cp1251",
+    "default": "ascii",
+    "dos-866": "cp866",
+    "gb_2312-80": "gb2312",
     "iso-8859-8-e": "iso-8859-8",
+    "iso-8859-8-i": "iso-8859-8",
+    "koi8": "koi8-u",
+    "koi8-ru": "koi8-u",
+    "latin-1": "cp1252",
+    "ms_kanji": "cp932",
+    "unicode-1-1-utf-7": "utf-7",
+    "unknown-8bit": "ascii",
+    "utf8mb4": "utf-8",
+    "win-1251": "cp1251",
+    "windows-31j": "cp932",
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+    "x-cp1251": "cp1251",
+    "x-euc-jp": "euc_jp",
+    "x-gbk": "gbk",
+    "x-mac-cyrillic": "mac-cyrillic",
     "x-mac-roman": "mac-roman",
     "x-sjis": "cp932",
-    "shift_jis": "cp932",  # senders of Shift_JIS, EUC-KR, Big5 and GB2312 use their supersets (WHATWG Encoding s4.2)
-    "shift-jis": "cp932",
-    "sjis": "cp932",
-    "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
-    "x-gbk": "gb18030",
+    "x-unknown": "ascii",
+    "x-windows-874": "cp874",
+    "x-x-big5": "big5",
+}
+_MEANT: Final = {  # codecs, and the supersets of them that senders write (WHATWG Encoding s4.2)
+    "big5": "cp950",
+    "euc_kr": "cp949",
     "gb2312": "gb18030",
     "gbk": "gb18030",
-    "unicode-1-1-utf-7": "utf-7",
-    "utf8mb4": "utf-8",
-    "x-unknown": "ascii",
-    "unknown-8bit": "ascii",
-    "default": "ascii",
-    "iso-8859-1": "cp1252",
-    "latin-1": "cp1252",
-    "latin1": "cp1252",
-    "iso-8859-9": "cp1254",
-    "koi8": "koi8-u",
+    "iso8859-1": "cp1252",
+    "iso8859-11": "cp874",
+    "iso8859-9": "cp1254",
     "koi8-r": "koi8-u",  # has four more letters in place of boxes
-    "us-ascii": "ascii",
+    "shift_jis": "cp932",
+    "tis-620": "cp874",
 }
 _ESCAPES_TOO: Final = frozenset(
     {"utf_7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
@@ -61,7 +76,7 @@ def codec_of(charset: str) -> str | None:
         return None
     if not getattr(info, "_is_text_encoding", True) or info.name.replace("-", "_") in _NOT_TEXT:
         return None
-    return info.name
+    return _MEANT.get(info.name, info.name)
 
 
 @lru_cache(maxsize=512)

@@ -33,6 +33,7 @@ CUT: Final = 3  # octets at the end of a text that was cut inside a character
 
 _WIDE: Final = ("utf-16", "utf-32")  # of octets that are no ASCII, whatever they say
 _MULTIBYTE: Final = ("gb", "big5", "cp9", "euc", "shift", "johab", "hz", "iso2022")
+_CYRILLIC: Final = ("cp1251", "koi8", "iso8859-5")
 _ESCAPED: Final = re.compile(rb"\x1b(?:\$[@B]|\$\)C|\([BJ])")  # ISO-2022-JP and -KR, RFC 1468 and 1557
 
 
@@ -61,8 +62,8 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         return _of_ascii(octets, codec, charset, findings)
     wide = codec.startswith(_WIDE)
     if not wide and (text := _strictly(octets, "utf-8")) is not None:
-        if codec.startswith(_MULTIBYTE) and not _long_in_utf8(text):
-            pass  # two characters of GBK may be UTF-8 by chance
+        if (codec.startswith(_MULTIBYTE) and not _long_in_utf8(text)) or _is_one_pair(octets, codec):
+            pass  # two characters of GBK may be UTF-8 by chance, and two Russian letters
         else:
             if codec not in {"ascii", "utf-8", "utf-8-sig"}:
                 findings.add("charset-lies", f"{charset} is utf-8")
@@ -144,6 +145,15 @@ _CUT_OFF: Final = ("unexpected end", "incomplete multibyte")  # as Python's deco
 def _long_in_utf8(text: str) -> bool:
     """Return whether so much of a text is UTF-8 that it is no chance."""
     return sum(character > "\u07ff" for character in text[: charset_guess.SAMPLE]) >= MIN_OCTETS
+
+
+def _is_one_pair(octets: bytes, codec: str) -> bool:
+    """Return whether all that is not ASCII is two Cyrillic letters of a declared charset: the Russian "her" in KOI8-R is UTF-8."""
+    if not codec.startswith(_CYRILLIC) or _outside(octets) != 2:
+        return False
+    text = octets.decode(codec, "replace")
+    letters = all(each.isascii() or each.isalpha() for each in text)
+    return letters and charset_guess.oddness(text, octets, codec) == 0
 
 
 def _outside(octets: bytes) -> int:

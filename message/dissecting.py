@@ -10,6 +10,7 @@ from oborona.message.dissection import (
     Counted,
     Dissection,
     File,
+    Marked,
     Meaning,
     Named,
     Node,
@@ -34,6 +35,7 @@ def dissection(
     findings: Iterable[Finding],
     meanings: Mapping[str, str],
     *,
+    signatures: Iterable[Marked] = (),
     file: str,
     keyed: bool,
 ) -> Dissection:
@@ -45,6 +47,7 @@ def dissection(
         sources: what was hashed, of each of them (`Recorder`).
         findings: of the parser and of checks.
         meanings: what each of them says, by name.
+        signatures: that it has.
         file: where the message came from.
         keyed: whether `pieces` are those of a site.
 
@@ -70,6 +73,7 @@ def dissection(
         shingles=[_counted(shingle, sources[shingle]) for shingle in pieces.shingles],
         pairs=[_paired(pair, sources[pair.both]) for pair in pieces.pairs],
         findings=[Meaning(one.name, one.evidence, meanings.get(one.name, "")) for one in findings],
+        signatures=list(signatures),
     )
 
 

@@ -111,6 +111,20 @@ class Meaning(msgspec.Struct, frozen=True):
     meaning: str
 
 
+class Marked(msgspec.Struct, frozen=True, kw_only=True):
+    """A signature that the message has."""
+
+    id: str
+    flag: str  # spam, ham
+    kind: str
+    where: str
+    value: str  # as its author wrote it
+    owner: str
+    reason: str
+    mode: str  # live, shadow
+    score: float | None  # its own
+
+
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
     """What is no part of what is counted, or was read otherwise than written."""
 
@@ -136,3 +150,4 @@ class Dissection(msgspec.Struct, frozen=True, kw_only=True):
     shingles: list[Counted]
     pairs: list[Paired]
     findings: list[Meaning]
+    signatures: list[Marked]

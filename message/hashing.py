@@ -7,6 +7,7 @@ nobody outside can compute or aim at one, and equal pieces of two types never me
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -204,6 +205,11 @@ TYPES: Final[dict[Type, Group]] = {
 """Every type with its name, group and meaning"""
 
 
+def joined(a: bytes, b: bytes) -> bytes:
+    """Return what a unique pair of a and b is hashed over: a's length keeps ("ab", "c") and ("a", "bc") apart."""
+    return b"%b%b%b" % (len(a).to_bytes(4, "big"), a, b)
+
+
 class Hasher:
     """Hashes pieces under the site's secret."""
 
@@ -241,13 +247,29 @@ class Hasher:
         state.update(octets)
         return _new(Shingle, (number, _number(state.digest(), "big")))
 
-    def pair(self, kind: int, octets: bytes, distinct: Shingle) -> Pair:
-        """Return the unique pair of P, a piece that is octets already, and its U.
-
-        The hash of P takes its first PAIR_BITS from U's, so that a cluster finds both in one place.
-        """
+    def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
+        """Return the shingles of pieces that are octets already, each as `octets` does, in less time."""
         number, prepared = self._types[kind]
-        state = prepared()
-        state.update(octets)
-        joined = distinct[1] & PAIR_MASK | _number(state.digest(), "big") & _OWN
-        return _new(Pair, (_new(Shingle, (number, joined)), distinct))
+        found = []
+        for octets in pieces:
+            state = prepared()
+            state.update(octets)
+            found.append(_new(Shingle, (number, _number(state.digest(), "big"))))
+        return found
+
+    def pairs(self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> list[Pair]:
+        """Return the unique pairs of each a with each b, all of them octets already.
+
+        P is a shingle of the type `both`, over a's length, a and b; U one of the type `distinct`, over a. The hash of P takes its first
+        PAIR_BITS from U's, so that a cluster finds both in one place.
+        """
+        number, prepared = self._types[both]
+        found = []
+        for a, unique in zip(each_a, self.each(distinct, each_a), strict=True):
+            place = unique[1] & PAIR_MASK
+            for b in each_b:
+                state = prepared()
+                state.update(joined(a, b))
+                own = _number(state.digest(), "big") & _OWN
+                found.append(_new(Pair, (_new(Shingle, (number, place | own)), unique)))
+        return found

@@ -3,7 +3,7 @@
 Block elements break lines, table cells break words, nothing else does: `V<b></b>iagra` and `V<!-- -->iagra` are one word, as on the
 screen. White space folds. Scripts, styles, titles and comments are no text. Hidden text is kept apart; the line for the
 finding hidden-text: more than `HIDDEN_WORDS` words that make more than `HIDDEN_SHARE` of all (the preview line of a newsletter stays below
-either), or `SPLIT_WORDS` words with something hidden inside them.
+either, and its version for telephones says what the other does: `COPIED_SHARE`), or `SPLIT_WORDS` words with something hidden inside them.
 
 Limits: the octets of `Limits.html_octets`; a page built to exhaust the parser is read by patterns (`complexity`).
 """
@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
-from oborona.message import quotations, visibility
+from oborona.message import quotations, visibility, word_count
 from oborona.message.complexity import exhausting
 from oborona.message.findings import Findings
 from oborona.message.model import Place
@@ -25,6 +25,7 @@ from oborona.message.skeleton import skeleton
 
 HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
 HIDDEN_SHARE: Final = 0.15
+COPIED_SHARE: Final = 0.8  # of the hidden words stand in the text too: the same once more, for narrow screens
 SPLIT_WORDS: Final = 3  # words cut by hidden text have no honest reason; one or two may be a broken template
 MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
@@ -202,12 +203,19 @@ def _state(stack: list[str]) -> str:
 
 
 def _judge_hidden(text: str, hidden: str, split_words: int, findings: Findings) -> None:
-    hidden_words = len(hidden.split())
-    share = hidden_words / (hidden_words + len(text.split()))
-    if hidden_words > HIDDEN_WORDS and share > HIDDEN_SHARE:
+    hidden_words = word_count.count(hidden)
+    share = hidden_words / max(1, hidden_words + word_count.count(text))
+    if hidden_words > HIDDEN_WORDS and share > HIDDEN_SHARE and not _copied(hidden, text):
         findings.add("hidden-text", f"{share:.0%} of the words: {hidden}")
     elif split_words >= SPLIT_WORDS:
         findings.add("hidden-text", f"inside {split_words} words: {hidden}")
+
+
+def _copied(hidden: str, text: str) -> bool:
+    """Return whether hidden text is the seen one once more."""
+    seen = set(text.split())
+    words = word_count.words(hidden)
+    return sum(word in seen for word in words) > len(words) * COPIED_SHARE
 
 
 def _read_flat(source: str, links: int, findings: Findings) -> Page:

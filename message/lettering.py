@@ -9,7 +9,7 @@
 
 What is honest and looks alike: a word of one script beside a word of another, also with a hyphen (IP-address, half in Russian) or a Russian ending ("SMS" with one); TNF-alpha; joiners in Arabic,
 Indic and Thai text and in emoji; marks of Vietnamese, Hebrew, Arabic and phonetic writing, up to two on a letter; full-width letters in Chinese, Japanese
-and Korean; an embedding around a telephone number; soft hyphens of web pages. A single word of a long text may be a slip of the keyboard, so each trick has
+and Korean; a Latin i, j or h where a keyboard lacks the Ukrainian, Serbian or Kazakh letter; an embedding around a telephone number; soft hyphens of web pages. A single word of a long text may be a slip of the keyboard, so each trick has
 its least number; in a subject or a name, which are written with care, it is less.
 
 Limits: `LOOKED_AT` characters. A slang word of two changes (a Russian prefix, SMS, a Russian ending) counts like a painted one.
@@ -26,7 +26,7 @@ from oborona.message.findings import Findings
 
 LOOKED_AT: Final = 32_768  # characters: 0.3 ms, and 15 ms where each of them is a trick
 HEADER_LOOKED_AT: Final = 1000
-MIXED_WORDS: Final = 3  # slips like a Latin c in a Russian word come one or two in a letter
+MIXED_WORDS: Final = 3  # different ones: slips like a Latin c in a Russian word come one or two in a letter, a shop's name ten times
 MIXED_SHARE: Final = 0.03  # of all words
 PAINTED_LETTERS: Final = 12  # in runs of three and more: two words; formulas have single ones
 ZERO_WIDTH: Final = 4  # places; wikis put some into long names, at the capitals inside, which do not count
@@ -53,6 +53,7 @@ _RUN: Final = re.compile(f"[{_LATIN}]+|[{_GREEK}]+|[{_CYRILLIC}]+")
 _LIKE_LATIN: Final = frozenset(
     "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423\u03bf\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
 )
+_TYPED_FOR: Final = frozenset("iIjJhH\u00ef\u00cf")
 _LIKE_OTHER: Final = frozenset("aceopxyijshkuABCEHIJKMOPSTXYNZ")
 
 _SMALL: Final = "\u0299\u0262\u026a\u0274\u0280\u028f\u029c\u029f\u1d00\u1d04\u1d05\u1d07\u1d0a-\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20-\u1d22\ua730\ua731\ua7af"
@@ -87,14 +88,18 @@ def judge(text: str, plain: str, header: str, findings: Findings) -> None:
     if not header.isascii():
         header = header[:HEADER_LOOKED_AT]
         mixed = _mixed(header)
-        if len(mixed) >= IN_HEADER or any(_changes(word) >= IN_HEADER for word in mixed):
+        if len({word.lower() for word in mixed}) >= IN_HEADER or any(
+            _changes(word) >= IN_HEADER for word in mixed
+        ):
             findings.add("mixed-scripts", f"in the header: {mixed[0]}")
         _strange(header, "", findings, IN_HEADER)
     if text.isascii():
         return
     text = text[:LOOKED_AT]
     mixed = _mixed(text)
-    if len(mixed) >= MIXED_WORDS and len(mixed) >= MIXED_SHARE * (words := len(text.split())):
+    if len({word.lower() for word in mixed}) >= MIXED_WORDS and len(mixed) >= MIXED_SHARE * (
+        words := len(text.split())
+    ):
         findings.add("mixed-scripts", f"{len(mixed)} of {words} words: {mixed[0]}")
     _strange(text, plain[:LOOKED_AT], findings, 0)
 
@@ -121,6 +126,8 @@ def _looks_like_one(word: str) -> bool:
     letters = _LATIN_LETTER.findall(word)
     latin = set(letters)
     other = set(word) - latin
+    if latin <= _TYPED_FOR and len(word) > 2 * len(letters):
+        return False
     if latin <= _LIKE_OTHER and len(word) > 2 * len(letters) and not other <= _LIKE_LATIN:
         return True  # a Russian word with Latin letters
     if not other <= _LIKE_LATIN:

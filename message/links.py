@@ -120,7 +120,7 @@ def in_text(words: list[str], limit: int) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        if "." not in word[1:-1]:
+        if "." not in word[1:-1] and "://" not in word:
             continue
         for match in _IN_WORD.finditer(word[:MAX_URL]):
             url = match[0].rstrip(_ENDS)

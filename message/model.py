@@ -136,7 +136,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     frames: int = 0  # of an animation; as far as they are counted
     hashes: tuple[int, ...] = ()  # values of the perceptual hash, unsigned 64-bit: alike pictures share some
     codes: tuple[str, ...] = ()  # payloads of its QR codes and their like, distinct
-    read: bool = False  # whether `text` is known
+    read: bool = False  # whether `text` is known: it was read, or a look told that there can be none
     text: str = ""  # by OCR, lines kept
 
 
@@ -184,7 +184,3 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             if header.name == name:
                 return header.value
         return None
-
-    def get_all(self, name: str) -> list[str]:
-        """Return the values of all fields called `name` (lower case), in order."""
-        return [header.value for header in self.headers if header.name == name]

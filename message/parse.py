@@ -13,7 +13,7 @@ from __future__ import annotations
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
-from oborona.message import boilerplate, defanged, leads, lettering, links, mailboxes, mime
+from oborona.message import boilerplate, defanged, leads, lettering, links, mailboxes, mime, word_count
 from oborona.message import headers as fields
 from oborona.message.entities import may_hold
 from oborona.message.entities import read as read_entities
@@ -23,7 +23,8 @@ from oborona.message.limits import DEFAULT, Limits
 from oborona.message.model import Header, Mailbox, Message, Part
 from oborona.message.normalise import normalise
 from oborona.message.own_words import own_words
-from oborona.message.reading import Reading, Text
+from oborona.message.page_texts import Text
+from oborona.message.reading import Reading
 
 __all__ = ["Limits", "parse"]
 
@@ -64,8 +65,8 @@ def parse(
     root = entities[0]
     if not root.headers:
         findings.add("message-empty")
-    reading = Reading(data, limits, findings)
-    texts = reading.read(root)
+    reading = Reading(data, root, limits, findings)
+    texts = reading.read()
     entities += reading.opened
     written = "\n".join(filter(None, (each.text for each in texts)))
     text = lettering.turned(written)
@@ -73,10 +74,12 @@ def parse(
         findings.add("text-too-long", f"{len(text)} characters")
         text = text[: limits.text_characters]
     words = text.split()
-    dotted = [word for word in words if "." in word]  # all that can be a link or an address
+    dotted = [word for word in words if "." in word]  # all that can be a link or an address,
+    if "://" in text:  # but for links to http://3627734734/ and the like
+        dotted += [word for word in words if "://" in word and "." not in word]
     pages = [each.page for each in texts if each.page is not None]
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
-    hidden_words = len(hidden.split())
+    hidden_words = word_count.count(hidden)
     subject = _value(root.headers, "subject")
     from_headers = [header for header in root.headers if header.name == "from"]
     senders = _senders(from_headers, findings)
@@ -106,11 +109,11 @@ def parse(
         normal_text=normal,
         own_text=_own_text(texts, text, limits),
         hidden_text=hidden,
-        hidden_share=hidden_words / (hidden_words + sum(len(page.text.split()) for page in pages))
+        hidden_share=hidden_words / (hidden_words + sum(word_count.count(page.text) for page in pages))
         if hidden_words
         else 0.0,
         skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
-        words=len(words),
+        words=len(words) + word_count.unspaced(text),
         charset=next((each.charset for each in texts if each.text), ""),
         language=language(text) or language(f"{subject}\n{text}"),
         links=found_links,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oborona.message.hashing import Hasher
+from collections.abc import Sequence
+
+from oborona.message.hashing import Hasher, joined
 from oborona.types import Pair, Shingle
 
 
@@ -31,8 +33,15 @@ class Recorder(Hasher):
         self.sources[found] = octets
         return found
 
-    def pair(self, kind: int, octets: bytes, distinct: Shingle) -> Pair:
-        """Return the unique pair of P, a piece that is octets already, and its U."""
-        found = super().pair(kind, octets, distinct)
-        self.sources[found.both] = octets
+    def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
+        """Return the shingles of pieces that are octets already."""
+        found = super().each(kind, pieces)
+        self.sources.update(zip(found, pieces, strict=True))
+        return found
+
+    def pairs(self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> list[Pair]:
+        """Return the unique pairs of each a with each b, all of them octets already."""
+        found = super().pairs(both, distinct, each_a, each_b)
+        pieces = [joined(a, b) for a in each_a for b in each_b]
+        self.sources.update(zip((pair.both for pair in found), pieces, strict=True))
         return found

@@ -8,6 +8,7 @@ Limits: `MAX_*` of each kind per message, so that one message cannot write thous
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Final
@@ -44,6 +45,7 @@ MAX_CONTACTS: Final = 10  # telephones, wallets and handles, of each
 MAX_LISTS: Final = 2  # names of the list, and ways to leave it, of each
 
 NOWHERE: Final = Location()
+_SLOT: Final = struct.Struct(">BQ").pack  # which value of a fingerprint it is, and the value
 
 _ENTITIES: Final = (
     (Kind.PHONE, Type.PHONE, MAX_CONTACTS),
@@ -110,16 +112,16 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     template = " ".join(words)
     if len(words) >= MIN_TEMPLATE_WORDS:
         found[hasher.shingle(Type.TEMPLATE, template)] = None
-    own = words if message.own_text is message.text else templates.words(normalise(message.own_text), reader)
+    whole = message.own_text == message.text
+    own = words if whole else templates.words(normalise(message.own_text), reader)
     if len(own) >= EDGE_WORDS:
         found[hasher.shingle(Type.OPENING, " ".join(own[:EDGE_WORDS]))] = None
         found[hasher.shingle(Type.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
     likeness = hasher.fingerprinter.likeness(own)
     for kind, minima in ((Type.CHARACTERS, likeness.characters), (Type.WORDS, likeness.words)):
         if minima:
-            slots = [slot.to_bytes(1, "big") + value.to_bytes(8, "big") for slot, value in enumerate(minima)]
-            for slot in slots:
-                found[hasher.octets(kind, slot)] = None
+            slots = [_SLOT(slot, value) for slot, value in enumerate(minima)]
+            found.update(dict.fromkeys(hasher.each(kind, slots)))
             stands_for.append(slots)
     if not stands_for and len(words) >= MIN_TEMPLATE_WORDS:
         stands_for.append([template.encode("utf-8", "surrogatepass")])

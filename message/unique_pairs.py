@@ -35,15 +35,11 @@ def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
     ip = _octets(envelope.client.ip)
     # a bounce has no sender; its address is asked about all the same
     sender = _octets(envelope.sender.lower())
-    pairs = _pairs(hasher, Type.IP_SENDER, Type.IP_SENDERS, ip, [sender])
+    pairs = hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [ip], [sender])
     if envelope.login:
-        pairs += _pairs(
-            hasher,
-            Type.ACCOUNT_IP,
-            Type.ACCOUNT_IPS,
-            _octets(envelope.login.lower()),
-            [_octets(_home(envelope.client.ip))],
-        )
+        login = _octets(envelope.login.lower())
+        home = _octets(_home(envelope.client.ip))
+        pairs += hasher.pairs(Type.ACCOUNT_IP, Type.ACCOUNT_IPS, [login], [home])
     return tuple(pairs)
 
 
@@ -61,9 +57,9 @@ def pairs(
     """
     found = list(early(envelope, hasher))
 
-    def add(both: Type, distinct: Type, a: bytes, each_b: Sequence[bytes]) -> None:
-        if a and each_b:
-            found.extend(_pairs(hasher, both, distinct, a, each_b))
+    def add(both: Type, distinct: Type, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> None:
+        if each_a and each_b:  # else U is not needed
+            found.extend(hasher.pairs(both, distinct, each_a, each_b))
 
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_PAIRED_RECIPIENTS)
     at = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
@@ -72,23 +68,17 @@ def pairs(
         _octets(envelope.sender.lower()),
         _octets(message.from_.address.lower() if message.from_ else ""),
     )
-    sender, author = by_envelope or by_header, by_header or by_envelope
-    add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, sender, recipients)
-    add(Type.SENDER_DOMAIN, Type.SENDER_DOMAINS, sender, homes)
-    country = [location.country.encode()] if location.country else []
-    add(Type.SENDER_COUNTRY, Type.SENDER_COUNTRIES, author, country)
-    authors = [author] if author else []
+    senders, authors = _given(by_envelope or by_header), _given(by_header or by_envelope)
+    add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, senders, recipients)
+    add(Type.SENDER_DOMAIN, Type.SENDER_DOMAINS, senders, homes)
+    add(Type.SENDER_COUNTRY, Type.SENDER_COUNTRIES, authors, _given(location.country.encode()))
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
-    for domain in _distinct(linked, MAX_PAIRED_LINKS):
-        add(Type.LINK_SENDER, Type.LINK_SENDERS, domain, authors)
-    ip = [_octets(envelope.client.ip)] if envelope.client.ip else []
+    add(Type.LINK_SENDER, Type.LINK_SENDERS, _distinct(linked, MAX_PAIRED_LINKS), authors)
+    ip = _given(_octets(envelope.client.ip))
     for values in stands_for:
-        for text in values[:IP_MINIMA]:
-            add(Type.TEXT_IP, Type.TEXT_IPS, text, ip)
-        for text in values[:RECIPIENT_MINIMA]:
-            add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, text, recipients)
-        for text in values[:SENDER_MINIMA]:
-            add(Type.TEXT_SENDER, Type.TEXT_SENDERS, text, authors)
+        add(Type.TEXT_IP, Type.TEXT_IPS, values[:IP_MINIMA], ip)
+        add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, values[:RECIPIENT_MINIMA], recipients)
+        add(Type.TEXT_SENDER, Type.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
     return tuple(found)
 
 
@@ -105,7 +95,5 @@ def _octets(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _pairs(hasher: Hasher, both: Type, distinct: Type, a: bytes, each_b: Sequence[bytes]) -> list[Pair]:
-    unique = hasher.octets(distinct, a)
-    prefix = len(a).to_bytes(4, "big") + a  # the length keeps ("ab", "c") and ("a", "bc") apart
-    return [hasher.pair(both, prefix + b, unique) for b in each_b]
+def _given(octets: bytes) -> list[bytes]:
+    return [octets] if octets else []

@@ -16,12 +16,15 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from oborona.message.css import PLAIN, Colour, Style, attribute_colour, rules, style
+from oborona.message.css import PLAIN, Rule, Style, rules, style
+from oborona.message.css_colours import Colour, attribute_colour
 from oborona.message.findings import Findings
 
 MAX_STYLED: Final = 5000  # elements; large newsletters have 2,000
 MAX_SHEETS: Final = 128 << 10  # characters of all style sheets of a message; large newsletters have 40 kB
 MAX_SELECTED: Final = 30_000  # elements that the rules of a message select, each counted with each rule
+MAX_LOOKED_AT: Final = 150_000  # elements of a message, each counted with each rule that asks what it stands in: 0.2 s, where each is the deepest
+MAX_DEPTH: Final = 60  # elements in elements where such rules are heeded; deep newsletters reach it
 NEAR: Final = 10  # of 255 in each channel: closer colours cannot be told apart
 _WHITE: Final = (255, 255, 255)
 _BLACK: Final = (0, 0, 0)
@@ -39,20 +42,16 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
     """Put marks around all elements of `tree` that change whether text is seen; `findings` counts the work."""
     styles: dict[int, Style] = {}
     nodes: dict[int, LexborNode] = {}
-    for sheet in tree.css("style")[:20]:
-        source = sheet.text()
-        if not findings.afford("sheets", len(source), MAX_SHEETS):
+    for rule in _heeded(tree, findings):
+        try:
+            selected = tree.css(rule.selector)
+        except (SelectolaxError, ValueError):
+            continue
+        if not findings.afford("selected", len(selected), MAX_SELECTED):
             break
-        for selector, says in rules(source):
-            try:
-                selected = tree.css(selector)
-            except (SelectolaxError, ValueError):
-                continue
-            if not findings.afford("selected", len(selected), MAX_SELECTED):
-                break
-            for node in selected[:MAX_STYLED]:
-                nodes[node.mem_id] = node
-                styles[node.mem_id] = says.over(styles.get(node.mem_id, PLAIN))
+        for node in selected[:MAX_STYLED]:
+            nodes[node.mem_id] = node
+            styles[node.mem_id] = rule.style.over(styles.get(node.mem_id, PLAIN))
     for node in tree.css(_STYLED)[:MAX_STYLED]:
         identity = node.mem_id
         says = _own(node)
@@ -67,7 +66,7 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
         if says.turned and node.parent is not None:
             node.insert_before(TURN)
             node.insert_after(TURN_END)
-        if says.hides:
+        if says.hides or says.displayed is False:
             surround(node, HIDE)
         elif any_tiny and says.tiny is not None:
             surround(node, TINY if says.tiny else READABLE)
@@ -77,6 +76,27 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
         surround(node, DROP)
 
 
+def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[Rule]:
+    """Return the rules of all style sheets, the lighter before the heavier."""
+    found: list[Rule] = []
+    for sheet in tree.css("style")[:20]:
+        source = sheet.text()
+        if not findings.afford("sheets", len(source), MAX_SHEETS):
+            break
+        found += rules(source)
+    if any(rule.inside for rule in found):
+        elements = 0 if tree.css_first(_DEEP) is not None else len(tree.css("*"))
+        found = [
+            rule
+            for rule in found
+            if not rule.inside or (elements and findings.afford("looked at", elements, MAX_LOOKED_AT))
+        ]
+    return sorted(found, key=lambda rule: rule.weight)
+
+
+_DEEP: Final = " > ".join("*" * MAX_DEPTH)
+
+
 def _own(node: LexborNode) -> Style:
     """Return the style that an element's own attributes give it."""
     given = node.attributes
@@ -84,14 +104,13 @@ def _own(node: LexborNode) -> Style:
     says = style(block) if block else PLAIN
     colour = given.get("color") or given.get("text")
     ground = given.get("bgcolor")
-    hides = "hidden" in given
+    displayed = False if "hidden" in given or (node.tag == "dialog" and "open" not in given) else None
     pictured = bool(given.get("background"))
     turned = node.tag == "bdo" and (given.get("dir") or "").strip().lower() == "rtl"
-    hides = hides or (node.tag == "dialog" and "open" not in given)
-    if colour or ground or hides or pictured or turned:
+    if colour or ground or displayed is False or pictured or turned:
         says = says.over(
             Style(
-                hides=hides,
+                displayed=displayed,
                 colour=attribute_colour(colour) if colour and node.tag in {"font", "body"} else None,
                 background=attribute_colour(ground) if ground else None,
                 pictured=pictured,
@@ -130,15 +149,17 @@ def _alike_somewhere(styles: dict[int, Style]) -> bool:
 
 def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[int, LexborNode]) -> None:
     """Mark elements whose colour is like their background, and those inside that can be read again."""
-    seen: dict[int, tuple[Colour, Colour | None]] = {}  # identity -> colour, background (None = not known)
+    seen: dict[
+        int, tuple[Colour | None, Colour | None]
+    ] = {}  # identity -> colour, background (None = not known)
     order = [*nodes.values(), *tree.css("a[href]")[:MAX_STYLED]]
     marks: list[tuple[LexborNode, bool]] = []
 
-    def effective(node: LexborNode) -> tuple[Colour, Colour | None]:
+    def effective(node: LexborNode) -> tuple[Colour | None, Colour | None]:
         """Return colour and background of an element, from its nearest relevant ancestors."""
         chain = []
         above: LexborNode | None = node
-        known: tuple[Colour, Colour | None] = (_BLACK, _WHITE)
+        known: tuple[Colour | None, Colour | None] = (_BLACK, _WHITE)
         while above is not None:
             identity = above.mem_id
             if identity in seen:
@@ -149,7 +170,7 @@ def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[
         for identity, element in reversed(chain):
             says = styles.get(identity, PLAIN)
             colour, ground = known
-            if says.colour:
+            if says.colour or says.coloured:
                 colour = says.colour
             elif element.tag == "a":
                 colour = _LINK
@@ -163,10 +184,18 @@ def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[
 
     for node in order:
         says = styles.get(node.mem_id, PLAIN)
-        if not (says.colour or says.background or says.transparent or says.pictured or node.tag == "a"):
+        if not (
+            says.colour
+            or says.background
+            or says.transparent
+            or says.pictured
+            or says.coloured
+            or node.tag == "a"
+        ):
             continue
         colour, ground = effective(node)
-        marks.append((node, says.transparent or (ground is not None and _alike(colour, ground))))
+        same = colour is not None and ground is not None and _alike(colour, ground)
+        marks.append((node, says.transparent or same))
     if any(same for _, same in marks):
         for node, same in marks:
             surround(node, SAME if same else DIFFERENT)

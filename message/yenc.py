@@ -12,7 +12,8 @@ from typing import Final
 MAX_FILES: Final = 20  # in one text
 
 _FILE: Final = re.compile(
-    rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?:=ypart [^\n]*\n)?((?:(?!=yend)[^\n]*+\n)*+)(?:=yend[^\n]*+\n?|\Z)",
+    # What follows a head always matches, to the end of the text at most: else each of many heads would be tried to the end.
+    rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?:=ypart [^\n]*+\n)?+((?:(?!=yend)[^\n]++\n?+|\n)*+)(?:=yend[^\n]*+\n?+)?+",
     re.MULTILINE,
 )
 _ESCAPED: Final = re.compile(rb"=(.)", re.DOTALL)

@@ -61,6 +61,21 @@ METRICS: Final = (
         counts=True,
     ),
     Description("oborona_late_waiting", "Messages whose pictures wait to be read.", (), counts=False),
+    Description(
+        "oborona_signatures",
+        "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
+        ("state",),
+        counts=False,
+    ),
+    Description(
+        "oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode"), counts=True
+    ),
+    Description(
+        "oborona_signatures_stale",
+        "1 while the store of signatures can't be used and what was known stays.",
+        (),
+        counts=False,
+    ),
 )
 """Each has the label `worker` first: a worker that is started again begins at zero."""
 
@@ -151,6 +166,14 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
                 yield (outcome,), count
         case "oborona_late_waiting":
             yield (), status.late_waiting
+        case "oborona_signatures":
+            for state, number in status.signatures.items():
+                yield (state,), number
+        case "oborona_signature_hits":
+            for key, count in status.signature_hits.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_signatures_stale":
+            yield (), int(status.signatures_stale)
         case "oborona_policy_wrong":
             yield (), int(status.policy_wrong)
         case "oborona_authentication":

@@ -46,6 +46,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     pictures: dict[str, int] = {}  # "task outcome" → how often, of questions to the reader
     late: dict[str, int] = {}  # outcome → how often, of messages whose pictures were read after the answer
     late_waiting: int = 0  # such messages that wait
+    signatures: dict[str, int] = {}  # live, shadow, expired, broken → how many are known
+    signature_hits: dict[str, int] = {}  # "flag mode" → how often any was found
+    signatures_stale: bool = False  # their store can't be used, what was known stays
 
 
 class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -146,6 +146,7 @@ class Worker:
                 inquire=asking.inquirer,
                 counters=counters,
                 journal=journal.append_late,
+                signed=self._signatures.count,
                 clock=time.time,
                 most=self._settings.reader.late_messages if self._settings.reader.enabled else 0,
             )
@@ -278,6 +279,9 @@ class Worker:
                 pictures=line.outcomes,
                 late=late.outcomes,
                 late_waiting=late.waiting,
+                signatures=self._signatures.numbers,
+                signature_hits=self._signatures.found,
+                signatures_stale=self._signatures.stale,
             )
             try:
                 status.write(self._state, report)

@@ -1,8 +1,8 @@
 """The policy in use, and whether its files (`*.toml`, and the `*.list` of lists) have changed since.
 
-`signature` asks the file system only, so a worker may call it every second. It is taken before the files are read: what
+`folder_state` asks the file system only, so a worker may call it every second. It is taken before the files are read: what
 changes meanwhile is seen at the next look. Known limit: a file changed in place, to the same length, within one
-clock tick of the file system, is not seen; `force` reads whatever the signature says.
+clock tick of the file system, is not seen; `force` reads whatever the state says.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from oborona.policy.list_files import ListFiles, look
 from oborona.policy.load import Policy, load_policy, policy_files
 from oborona.policy.signature_files import SignatureFiles
 
-Signature = tuple[tuple[str, int, int, int, int], ...]
+FolderState = tuple[tuple[str, int, int, int, int], ...]
 
 
-def signature(directory: Path) -> Signature:
+def folder_state(directory: Path) -> FolderState:
     """Return what changes whenever a policy or list file is changed, added, renamed or taken away.
 
-    Never raises; a folder that cannot be read has the empty signature, a file that vanishes meanwhile zeros.
+    Never raises; a folder that cannot be read has the empty state, a file that vanishes meanwhile zeros.
     """
     try:
         files = [*policy_files(directory), *policy_files(directory, ".list")]
@@ -50,7 +50,7 @@ class LivePolicy:
         self._schema = schema
         self._lists = ListFiles()
         self._signatures = SignatureFiles()
-        self._seen = signature(directory)
+        self._seen = folder_state(directory)
         self.current: Policy = load_policy(directory, schema, self._lists, self._signatures)
         self.error: PolicyError | None = None
 
@@ -62,7 +62,7 @@ class LivePolicy:
 
         A broken policy is kept in `error`, and is read again when a file changes.
         """
-        now = signature(self._directory)
+        now = folder_state(self._directory)
         if now == self._seen and not force:
             return False
         self._seen = now

@@ -32,7 +32,7 @@ from typing import Final, Self
 import aiosqlite
 
 from oborona.errors import StoreError
-from oborona.recheck import ident, purging, rows, schema
+from oborona.recheck import ident, purging, rows, schema, sqlite_file
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
@@ -217,7 +217,7 @@ class Journal(Reader):
                     raise
                 await purging.shrink(self._db)
         except sqlite3.Error as error:
-            raise schema.explained(error, self.path) from error
+            raise sqlite_file.explained(error, self.path) from error
         return gone
 
     async def _run(self) -> None:
@@ -254,7 +254,7 @@ class Journal(Reader):
             try:
                 await self._write(batch)
             except sqlite3.Error as error:
-                failure = schema.explained(error, self.path)
+                failure = sqlite_file.explained(error, self.path)
             except Exception as error:  # noqa: BLE001 - the barrier of this task: without it nothing is journaled
                 _log.exception("journal: a fault of ours; the entries wait")
                 failure = StoreError(f"{self.path}: {error}")

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 import aiosqlite
 
-from oborona.recheck import rows, schema
+from oborona.recheck import rows, schema, sqlite_file
 from oborona.recheck.entry import Entry, Late
 
 FOUND: Final = (
@@ -139,4 +139,4 @@ class Reader:
         try:
             return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
         except sqlite3.Error as error:
-            raise schema.explained(error, self.path) from error
+            raise sqlite_file.explained(error, self.path) from error

@@ -6,9 +6,6 @@
     tally      one row: how many rows `verdict` has, since counting millions takes seconds
     late       messages that were judged again when more of them was known, in that order: what a recheck has to look at
 
-`application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
-released is never changed; the next one is added below it.
-
 WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
 lose the last commits, and its file stays whole. Damage is looked for where it costs nothing: in the header, the
 schema and at the end of each table; a page that rots in the middle is met by whoever reads it.
@@ -19,21 +16,27 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Final
 
-from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+from oborona.errors import StoreError
 from oborona.lock import hold
+from oborona.recheck.sqlite_file import (
+    Damaged,
+    Format,
+    checked_version,
+    closed_on_error,
+    connect,
+    explained,
+    migrate,
+)
 
 APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
 PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
-BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
 WAL_BYTES: Final = 64 << 20  # a WAL that grew under somebody's long read is cut back to this
-MODE: Final = 0o640  # who wrote to whom is nobody else's business
 
 MIGRATIONS: Final = (
     (
@@ -102,14 +105,10 @@ MIGRATIONS: Final = (
     ),
 )
 VERSION: Final = len(MIGRATIONS)
+FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a journal")
 
 _log = logging.getLogger("oborona.journal")
 _PARTS: Final = ("-shm", "-wal", "")  # the file last: until it has gone, the next start sets the rest aside
-_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-class Damaged(StoreError):  # noqa: N818 - reads as what happened
-    """The file is no whole SQLite file."""
 
 
 def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
@@ -168,10 +167,10 @@ def open_writer(path: Path) -> sqlite3.Connection:
         StoreVersion: written by a newer Oborona.
         StoreError: not ours, damaged, or cannot be opened or written.
     """
-    db = _connect(path, "rw")
-    with _closed_on_error(db, path):
+    db = connect(path, write=True)
+    with closed_on_error(db, path):
         if (
-            _check_owner(db, path) == 0
+            checked_version(db, path, FORMAT) == 0
         ):  # both only work before the first table, and auto_vacuum always writes
             db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -181,7 +180,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         db.execute(
             "PRAGMA secure_delete = FAST"
         )  # what is purged is overwritten where that costs no extra page
-        _migrate(db)
+        migrate(db, FORMAT)
         _check_ends(db)
     return db
 
@@ -193,86 +192,12 @@ def open_reader(path: Path) -> sqlite3.Connection:
         StoreVersion: written by a newer Oborona.
         StoreError: there is none, it is not ours, damaged, or cannot be opened.
     """
-    db = _connect(path, "ro")
-    with _closed_on_error(db, path):
-        version = _check_owner(db, path)
+    db = connect(path, write=False, absent="there is no journal")
+    with closed_on_error(db, path):
+        version = checked_version(db, path, FORMAT)
         if version < VERSION:
             raise StoreError(f"{path}: is of version {version}; starting Oborona brings it up to {VERSION}")
     return db
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    try:
-        if not path.exists():
-            if mode == "ro":
-                raise StoreError(f"{path}: there is no journal; has Oborona run with this state folder?")
-            path.touch(mode=MODE)
-        address = f"{path.absolute().as_uri()}?mode={mode}"
-        # aiosqlite works on it in a thread of its own, one call at a time.
-        return sqlite3.connect(
-            address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
-        )
-    except (OSError, sqlite3.Error) as error:
-        raise explained(error, path) from error
-
-
-@contextmanager
-def _closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        db.close()
-        raise explained(error, path) from error
-    except BaseException:
-        db.close()
-        raise
-
-
-def explained(error: Exception, path: Path) -> StoreError:
-    """Return what an error of SQLite or the system means, in an admin's words."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFull(f"{path}: no room left on the disk")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
-    if code in _DAMAGED:
-        return Damaged(f"{path}: is damaged ({error})")
-    name = getattr(error, "sqlite_errorname", "")
-    return StoreError(f"{path}: {error}{f' [{name}]' if name else ''}")
-
-
-def _check_owner(db: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the file."""
-    (owner,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if owner != APPLICATION_ID and (owner or version or tables):
-        raise StoreError(f"{path}: is a SQLite file, and not a journal of Oborona")
-    if version > VERSION:
-        raise StoreVersion(
-            f"{path}: is of version {version}, this Oborona knows {VERSION}: written by a newer one"
-        )
-    return int(version)
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Apply what is missing; another process may be doing the same."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == VERSION:
-        return
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        for statements in MIGRATIONS[version:]:
-            for statement in statements:
-                db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {max(version, VERSION)}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _check_ends(db: sqlite3.Connection) -> None:

@@ -3,12 +3,13 @@
     header   size and number of pixels are known before anything is decoded; what is too large is not
     JPEG     decoded at half, a quarter or an eighth of its size, straight from its coefficients
     moving   of an animation the frame with most to see, of the first `MAX_FRAMES`
+    upright  turned as its tags say that it is held (EXIF), as cameras leave that to who shows it
     clear    what shines through is put on white, as a reader's program does
 
 Pillow decodes, with its own limits on what headers and chunks hold. Its decoders are C: they run in a process that may be killed (the reader), never
 in a worker. What is cut off is decoded as far as it goes, as browsers do.
 
-Limits: `MAX_*`. A progressive JPEG of many scans takes longer than its size tells: the process has a limit of time for that.
+Limits: `MAX_*`. The frames of a GIF may be larger than the size it states, and enlarge the picture: the same limits hold for that. A progressive JPEG of many scans takes longer than its size tells: the process has a limit of time for that.
 """
 
 from __future__ import annotations
@@ -22,22 +23,42 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from PIL import Image, ImageFile, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageFile, UnidentifiedImageError
 
 from oborona.message import kinds
 from oborona.message.pictures.album import LOOKED_AT
 
 MAX_PIXELS: Final = 25_000_000  # of one frame: a scanned page at 600 dpi has 35 million, at 300 dpi 9
 MAX_JPEG_PIXELS: Final = 64_000_000  # decoded at a fraction; cameras of telephones make 12 to 50
+MAX_COEFFICIENTS: Final = 100_000_000  # of a JPEG, two octets each: one of many scans has all of them in memory, however small it is decoded
+MAX_WEBP_PIXELS: Final = 13_000_000  # its decoder has four copies, of four octets a pixel
+MAX_GIF_PIXELS: Final = (
+    4_000_000  # the same, and its frames enlarge it: 2560 by 1440 and more are films, not mail
+)
 MAX_SIDE: Final = 32_767  # pixels: longer ones are built to exhaust
 MAX_FRAMES: Final = 16  # of an animation that are decoded
-MAX_FRAME_PIXELS: Final = 20_000_000  # of all frames that are decoded
+MAX_FRAME_PIXELS: Final = 20_000_000  # of all frames that are decoded, but for the last of them
 SIDE: Final = (
     1600  # pixels of the longer side that are kept: text of a photographed page can be read, and QR codes
 )
+_MOST: Final = {"jpeg": MAX_JPEG_PIXELS, "webp": MAX_WEBP_PIXELS, "gif": MAX_GIF_PIXELS}
+_STRIP: Final = 256  # rows that are converted together
 _JUDGED: Final = 64  # pixels of the side at which frames are compared
 
-Image.MAX_IMAGE_PIXELS = None  # the limits above stand for it
+Image.MAX_IMAGE_PIXELS = (
+    None  # sizes are judged here, before anything is decoded; `_frames_within` is the one exception
+)
+_TURNS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What brings a picture upright, by the orientation in its tags (Exif 2.32 s4.6.4); from 5 on its sides change places"""
+_TAGGED: Final = frozenset({"jpeg", "png", "webp"})  # whose tags nobody heeds yet: Pillow does a TIFF's
 _ERRORS: Final = (
     OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, SyntaxError, EOFError, ArithmeticError,
     RuntimeError, AssertionError, struct.error, UnidentifiedImageError,
@@ -75,7 +96,10 @@ def decode(octets: bytes, side: int = SIDE) -> Decoded:
     ):  # its decoder takes its memory when it is opened
         width, height = _webp_size(octets)
         return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
-    with warnings.catch_warnings(action="ignore"):  # of what is odd in a file; nobody reads them there
+    with (
+        _frames_within(MAX_GIF_PIXELS if kind == "gif" else None),
+        warnings.catch_warnings(action="ignore"),  # of what is odd in a file; nobody reads them there
+    ):
         return _whole_or_cut(octets, kind, side)
 
 
@@ -89,23 +113,49 @@ def _whole_or_cut(octets: bytes, kind: str, side: int) -> Decoded:
 
 
 def _decoded(octets: bytes, kind: str, side: int) -> Decoded:
-    width = height = 0
+    width, height = _gif_size(octets) if kind == "gif" else (0, 0)
     try:
         with Image.open(BytesIO(octets), formats=[kind]) as file:
             width, height = file.size
             if _exceeds(kind, width, height):
                 return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
             if kind == "jpeg":
+                if _coefficients(file) > MAX_COEFFICIENTS:
+                    return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
                 file.draft("RGB", (min(side, width), min(side, height)))
             image, frames = _frame(file, side)
+            turn = _orientation(file) if kind in _TAGGED else 1
+    except Image.DecompressionBombError:
+        return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
     except _ERRORS:
         return Decoded(kind=kind, width=width, height=height, findings=("picture-broken",))
+    if turn in _TURNS:
+        image = image.transpose(_TURNS[turn])
+        width, height = (height, width) if turn >= 5 else (width, height)
     return Decoded(kind=kind, width=width, height=height, frames=frames, image=image)
 
 
 def _exceeds(kind: str, width: int, height: int) -> bool:
-    limit = MAX_JPEG_PIXELS if kind == "jpeg" else MAX_PIXELS
+    limit = _MOST.get(kind, MAX_PIXELS)
     return width < 1 or height < 1 or max(width, height) > MAX_SIDE or width * height > limit
+
+
+def _coefficients(file: ImageFile.ImageFile) -> int:
+    """Return how many numbers a JPEG consists of: of each of its colours as many as its sampling says. Source: ITU-T T.81 A.1.1."""
+    layers: list[tuple[int, int]] = [layer[1:3] for layer in getattr(file, "layer", ())]  # across and down
+    if not layers:
+        return 0
+    most = max(across for across, _ in layers) * max(down for _, down in layers)
+    return file.width * file.height * sum(across * down for across, down in layers) // max(most, 1)
+
+
+def _orientation(file: ImageFile.ImageFile) -> int:
+    """Return how a picture is held, by its tags; 1 = upright, and where they are broken or missing."""
+    try:
+        turn = file.getexif().get(ExifTags.Base.Orientation, 1)
+    except _ERRORS:
+        return 1
+    return turn if isinstance(turn, int) else 1
 
 
 def _frame(file: ImageFile.ImageFile, side: int) -> tuple[Image.Image, int]:
@@ -120,7 +170,10 @@ def _frame(file: ImageFile.ImageFile, side: int) -> tuple[Image.Image, int]:
         try:
             file.seek(frames)
             frame = _flat(file, side)
-        except _ERRORS:  # the end, or a broken one: those before it are shown
+        except (
+            Image.DecompressionBombError,
+            *_ERRORS,
+        ):  # the end, or a broken one: those before it are shown
             break
         frames += 1
         spent += file.width * file.height
@@ -139,19 +192,29 @@ def _content(image: Image.Image) -> float:
 
 
 def _flat(file: Image.Image, side: int) -> Image.Image:
-    """Return a frame as RGB, on white, no larger than `side`."""
+    """Return a frame as RGB, on white, no larger than `side`; a strip at a time, as whole copies take more memory than the picture."""
     factor = -(-max(file.size) // side)
+    if file.mode.startswith("I;16") or file.mode in {"I", "F"}:
+        greys = file.convert("I") if file.mode.startswith("I;16") else file
+        return _stretched(greys.reduce(factor) if factor > 1 else greys).convert("RGB")
+    if factor == 1:
+        return _on_white(file)
+    image = Image.new("RGB", (-(-file.width // factor), -(-file.height // factor)))
+    rows = factor * max(1, _STRIP // factor)
+    for top in range(0, file.height, rows):
+        strip = file.crop((0, top, file.width, min(file.height, top + rows)))
+        image.paste(_on_white(strip).reduce(factor), (0, top // factor))
+    return image
+
+
+def _on_white(file: Image.Image) -> Image.Image:
+    """Return a copy as RGB, on white where something shines through."""
     if file.mode in {"P", "PA", "LA", "La", "RGBA", "RGBa"} or "transparency" in file.info:
         clear = file.convert("RGBA")
-        if factor > 1:
-            clear = clear.reduce(factor)
         image = Image.new("RGBA", clear.size, "white")
         image.alpha_composite(clear)
         return image.convert("RGB")
-    if file.mode.startswith("I;16") or file.mode in {"I", "F"}:
-        return _stretched(file).convert("RGB").reduce(factor)
-    image = file.convert("RGB")
-    return image.reduce(factor) if factor > 1 else image
+    return file.convert("RGB")
 
 
 def _stretched(file: Image.Image) -> Image.Image:
@@ -172,6 +235,25 @@ def _webp_size(octets: bytes) -> tuple[int, int]:
         bits = int.from_bytes(body[1:5], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
     return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+
+
+def _gif_size(octets: bytes) -> tuple[int, int]:
+    """Return width and height that a GIF file states. Source: GIF89a s18."""
+    return int.from_bytes(octets[6:8], "little"), int.from_bytes(octets[8:10], "little")
+
+
+@contextmanager
+def _frames_within(pixels: int | None) -> Iterator[None]:
+    """Have Pillow raise `DecompressionBombError` where a file turns out to have more pixels; one switch for its whole process.
+
+    It asks as it opens a file, and whenever a frame of a GIF enlarges the picture, before it takes memory for that.
+    """
+    before = Image.MAX_IMAGE_PIXELS
+    Image.MAX_IMAGE_PIXELS = None if pixels is None else pixels // 2  # at twice that it raises
+    try:
+        yield
+    finally:
+        Image.MAX_IMAGE_PIXELS = before
 
 
 @contextmanager

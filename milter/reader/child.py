@@ -91,6 +91,7 @@ def _looking() -> Work:
             frames=seen.frames,
             hashes=seen.hashes,
             codes=seen.codes,
+            legible=seen.legible,
             findings=seen.findings,
         )
 

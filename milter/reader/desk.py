@@ -2,7 +2,8 @@
 
     known → the same is being done → a child of the task's pool
 
-One child looks, so that no queue of reading delays it; as many as there are cores read. A picture that had a child killed is not
+One child looks, so that no queue of reading delays it, and is always there: scans wait for a look, and the start of a child takes
+longer than they do. As many as there are cores read, while there is something to read. A picture that had a child killed is not
 tried again for a while, and then once.
 """
 
@@ -26,6 +27,7 @@ STOPPED_S: Final = (
     600.0  # before a picture is tried again that had a child killed: the machine may have been busy
 )
 CACHE_BYTES: Final = 32 << 20  # of results in memory, about: 10,000 of pictures with a page of text each
+TEND_S: Final = 1.0
 READ_NICENESS: Final = 10  # reading is behind the mail; looking is not: a scan waits for it
 
 _Key = tuple[Task, bytes]
@@ -68,6 +70,7 @@ def plans(settings: Reader) -> dict[Task, Plan]:
             queue=settings.queue,
             queue_bytes=settings.queue_mib * MIB,
             idle_s=settings.idle_s,
+            kept=1 if looks else 0,
         )
     return found
 
@@ -160,12 +163,12 @@ class Desk:
         name = f"{task.value} {what}"
         self.outcomes[name] = self.outcomes.get(name, 0) + 1
 
-    async def rest(self) -> None:
-        """End children that have nothing to do, again and again, until cancelled."""
+    async def tend(self) -> None:
+        """Start the children that are kept, end those that have nothing to do, again and again, until cancelled."""
         while True:
-            await asyncio.sleep(1.0)
             for pool in self.pools.values():
-                await pool.end_idle()
+                await pool.tend()
+            await asyncio.sleep(TEND_S)
 
     async def close(self) -> None:
         """End all children; what they were at is not finished."""

@@ -110,4 +110,5 @@ def _filled(task: Task, picture: Picture, result: Result) -> Picture:
         frames=found.frames,
         hashes=found.hashes,
         codes=found.codes,
+        read=picture.read or not found.legible,
     )

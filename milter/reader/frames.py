@@ -52,6 +52,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     frames: int = 0
     hashes: tuple[int, ...] = ()
     codes: tuple[str, ...] = ()
+    legible: bool = False
     findings: tuple[str, ...] = ()  # names
     text: str = ""
 

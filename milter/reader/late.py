@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -23,6 +23,7 @@ from oborona.milter.reader.frames import Task
 from oborona.policy.evidence import Inquiry
 from oborona.policy.ports import CounterWriter, View
 from oborona.policy.scan import Scan, Site, again, settle
+from oborona.policy.signatures import Signature
 from oborona.recheck.entry import Late
 from oborona.recheck.ident import to_text
 from oborona.types import Pieces
@@ -52,6 +53,7 @@ class LateReading:
         inquire: makes the inquiry of a message.
         counters: get the new pieces.
         journal: gets what was found.
+        signed: counts signatures that were found.
         clock: Unix seconds.
         most: messages that wait.
         pauses_s: before each attempt.
@@ -65,6 +67,7 @@ class LateReading:
         inquire: Callable[[], Inquiry],
         counters: CounterWriter,
         journal: Callable[[Late], None],
+        signed: Callable[[Iterable[Signature], float], None],
         clock: Callable[[], float],
         most: int,
         pauses_s: tuple[float, ...] = PAUSES_S,
@@ -74,6 +77,7 @@ class LateReading:
         self._inquire = inquire
         self._counters = counters
         self._journal = journal
+        self._signed = signed
         self._clock = clock
         self._most = most
         self._pauses_s = pauses_s
@@ -171,9 +175,11 @@ class LateReading:
         findings = tuple(one for one in after.verdict.findings if one.name not in names)
         was, now_is = (msgspec.structs.asdict(one.facts) for one in (before, after))
         facts = {name: value for name, value in now_is.items() if name not in NO_NEWS and value != was[name]}
+        now, verdict = self._clock(), before.verdict
+        known = {one.id for one in before.signatures.signatures}
+        self._signed([one for one in after.signatures.signatures if one.id not in known], now)
         if not (new.shingles or findings or facts):
             return "nothing"
-        now, verdict = self._clock(), before.verdict
         settle(new, verdict, self._counters, now=now)
         self._journal(
             Late(

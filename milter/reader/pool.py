@@ -1,4 +1,7 @@
-"""The children of one task: started when there is work, killed at their limit, replaced after many pictures or a long rest."""
+"""The children of one task: killed at their limit, replaced after many pictures.
+
+Those that are kept are there before there is work; others are started with it, and end after a long rest.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     queue: int  # pictures that wait
     queue_bytes: int
     idle_s: float
+    kept: int = 0  # children that stay, at most `processes`: who asks of a new one waits for its start
     jobs: int = JOBS
     program: tuple[str, ...] = PROGRAM
 
@@ -140,12 +144,23 @@ class Pool:
         self._said = child.remark
         return child
 
-    async def end_idle(self) -> None:
-        """End children that have rested for long."""
+    async def tend(self) -> None:
+        """End children that have rested for long, and start those that are to be kept and are not there."""
         now = asyncio.get_running_loop().time()
-        for child in [one for one in self._idle if now - one.idle_since >= self._plan.idle_s]:
+        for child in [
+            one for one in self._idle if not one.lives or now - one.idle_since >= self._plan.idle_s
+        ]:
+            if child.lives and len(self._all) <= self._plan.kept:
+                break
             self._idle.remove(child)
             await self._end(child)
+        # one that has a turn starts a child itself, and who comes meanwhile waits for this one
+        if len(self._all) < self._plan.kept and not self._turns.waiting:
+            async with self._turns.take(Turn(0, urgent=True)):
+                kept = await self._start() if len(self._all) < self._plan.kept else None
+                if kept is not None:
+                    kept.idle_since = asyncio.get_running_loop().time()
+                    self._idle.append(kept)
 
     async def close(self) -> None:
         """End all children, busy ones too."""

@@ -56,7 +56,7 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
         await service.start(listener)
-        chores = [asyncio.create_task(desk.rest()), asyncio.create_task(_report(state, desk))]
+        chores = [asyncio.create_task(desk.tend()), asyncio.create_task(_report(state, desk))]
         ready()
         await stop.wait()
         for chore in chores:

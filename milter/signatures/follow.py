@@ -1,7 +1,7 @@
 """A worker's signatures: kept as the policy's files and the store say, and their hits brought to the store.
 
 The store is asked four times a second how many changes there were, in a thread: a signature that somebody adds is looked for on all workers within
-half a second.  When the store can't be used, what was known stays in force, mail goes on, and the log says so, once, and once when it is over.
+half a second.  When nothing has changed for a while, what came piece by piece is joined.  When the store can't be used, what was known stays in force, mail goes on, and the log says so, once, and once when it is over.
 """
 
 from __future__ import annotations
@@ -17,11 +17,17 @@ from typing import Final
 from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.milter.log import event
-from oborona.milter.signatures.store import Changes, Store
+from oborona.milter.signatures.rows import Changes
+from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import LiveSignatures, Matched, Signature
+from oborona.types import Mode
 
 LOOK_S: Final = 0.25  # between looks at the store
 FLUSH_S: Final = 3.0  # between writes of hits
+SETTLED_S: Final = (
+    30.0  # without a change: an import in parts is over, and what came in small pieces is joined
+)
+SURVEY_S: Final = 60.0  # between counts of those that have expired meanwhile
 REST_S: Final = 0.005  # between two segments that are made: the loop answers meanwhile
 
 log = logging.getLogger("oborona.signatures")
@@ -36,6 +42,10 @@ class Followed:
     Args:
         path: the store's file.
         files: the signatures of the policy in use, by id.
+
+    Attributes:
+        numbers: of signatures: live, shadow, expired, broken; no older than `SURVEY_S`.
+        found: how often any were, "flag mode" each.
     """
 
     def __init__(self, path: Path, files: Callable[[], Mapping[str, Signature]]) -> None:
@@ -47,15 +57,24 @@ class Followed:
         self._trouble = ""
         self._hits: _Counts = {}
         self._broken: frozenset[str] = frozenset()  # that the log has named
+        self._changed: float | None = None  # when the book last changed, monotonic; None = it is settled
+        self._surveyed = 0.0  # monotonic
         self._lock = (
             threading.Lock()
         )  # of the store: a look that was given up may still run when it is closed
         self._live = LiveSignatures({})
+        self.numbers: dict[str, int] = {}
+        self.found: dict[str, int] = {}
 
     @property
     def number(self) -> int:
         """How many signatures are in force, or would be had they not expired."""
         return len(self._live.book)
+
+    @property
+    def stale(self) -> bool:
+        """The store can't be read or written now: what was known stays."""
+        return bool(self._trouble)
 
     def begin(self) -> None:
         """Read everything at once, before there is mail."""
@@ -63,6 +82,7 @@ class Followed:
             changes = self._changes()
         self._live = LiveSignatures(self._files(), changes.active if changes is not None else ())
         self._say_broken()
+        self._survey()
 
     def find(self, message: Message, now: float) -> Matched:
         """Return the signatures that a message has; see `Signatures.find`."""
@@ -72,6 +92,8 @@ class Followed:
         """Count that signatures were found, at Unix time `now`."""
         for one in found:
             self._hits[one.id] = (self._hits.get(one.id, (0, 0.0))[0] + 1, now)
+            key = f"{one.flag.value} {one.mode.value}"
+            self.found[key] = self.found.get(key, 0) + 1
 
     async def watch(self) -> None:
         """Follow files and store, and write hits, for ever."""
@@ -91,13 +113,24 @@ class Followed:
                 self._hits[name] = (count + more, max(last, later))
 
     def look(self) -> None:
-        """Take what has changed."""
+        """Take what has changed, or settle when nothing has for a while."""
+        before = self._live.book
         if self._live.follow_files(self._files(), rest=_rest):
             self._say_broken()
         with self._lock:
             changes = self._changes()
-        if changes is None or not (changes.whole or changes.active or changes.gone):
-            return
+        if changes is not None and (changes.whole or changes.active or changes.gone):
+            self._take(changes)
+        now = time.monotonic()
+        if self._live.book is not before:
+            self._changed = now
+        elif self._changed is not None and now - self._changed >= SETTLED_S:
+            self._live.settle(time.time(), rest=_rest)
+            self._changed = None
+        if self._live.book is not before or now - self._surveyed >= SURVEY_S:
+            self._survey()
+
+    def _take(self, changes: Changes) -> None:
         if changes.whole:  # another store, or one that could not be read before
             there = {one.id for one in changes.active}
             changes.gone.extend(self._live.book.live.keys() - self._files().keys() - there)
@@ -112,6 +145,15 @@ class Followed:
             number=self.number,
         )
         self._say_broken()
+
+    def _survey(self) -> None:
+        book, now = self._live.book, time.time()
+        self._surveyed = time.monotonic()
+        expired = sum(one.expired(now) for one in book.live.values())
+        shadow = sum(one.mode is Mode.SHADOW and not one.expired(now) for one in book.live.values())
+        broken = len(book.broken)
+        live = max(0, len(book) - expired - shadow - broken)
+        self.numbers = {"live": live, "shadow": shadow, "expired": expired, "broken": broken}
 
     def close(self) -> None:
         """Write the last hits and let the store go; hits that can't be written now are lost."""
@@ -147,15 +189,17 @@ class Followed:
             store = self._opened()
             version = store.version() if self._version >= 0 else -1
             if version == self._version >= 0:
-                changes = Changes(version=version, active=[], gone=[])
+                changes = Changes(version=version, active=[], gone=[], unknown={})
             else:
                 if version < self._version:  # it was put back to what it was before
                     self._version = -1
-                changes = store.since(self._version)
+                changes = store.since(self._version, time.time())
         except StoreError as error:
             self._failed(error)
             return None
         self._version = changes.version
+        for name, why in changes.unknown.items():
+            event(log, logging.ERROR, "signature not used", signature=name, error=why)
         if self._trouble:
             event(log, logging.WARNING, "signatures of the store are read again")
             self._trouble = ""

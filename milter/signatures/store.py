@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -13,16 +12,21 @@ import msgspec
 
 from oborona.errors import StoreError
 from oborona.milter.signatures import schema
-from oborona.policy.signatures.check import entity, pattern_text, phrase
-from oborona.policy.signatures.model import Flag, Kind, Signature, Where
-from oborona.types import Mode
+from oborona.milter.signatures.rows import (
+    COLUMNS,
+    Changes,
+    Hits,
+    State,
+    Stored,
+    normal,
+    number_of,
+    stored,
+    take,
+)
+from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
 
 DAY_S: Final = 86_400
 _AT_ONCE: Final = 500  # rows
-_COLUMNS: Final = (
-    "id, state, changed, flag, kind, value, place, inside, owner, reason, author, created, expires, score, mode,"
-    " decided, decided_by, evidence"
-)
 _INSERT: Final = (
     "INSERT INTO signature (state, changed, flag, kind, value, normal, place, inside, owner, reason, author, created,"
     " expires, score, mode, decided, decided_by, evidence)"
@@ -30,44 +34,9 @@ _INSERT: Final = (
 )
 _SAME: Final = (
     "SELECT id, state FROM signature WHERE normal = ? AND kind = ? AND flag = ? AND place = ? AND inside = ?"
+    " AND NOT (state = 'active' AND 0 < expires AND expires <= ?)"
 )
-
-
-class State(StrEnum):
-    """What has become of a signature."""
-
-    ACTIVE = "active"
-    PROPOSED = "proposed"  # waits for a person
-    DECLINED = "declined"  # a person said no; it is not proposed again
-    REMOVED = "removed"
-
-
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the store."""
-
-    signature: Signature
-    state: State
-    changed: int  # number of the change
-    decided: float  # when its state was last changed, Unix seconds; 0 = never
-    decided_by: str
-    evidence: dict[str, Any]  # of a proposal
-
-
-class Hits(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a signature was found."""
-
-    total: int = 0
-    today: int = 0  # since midnight UTC
-    last: float = 0.0  # Unix seconds; 0 = never
-
-
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed in the store."""
-
-    version: int
-    active: list[Signature]
-    gone: list[str]
-    whole: bool = False  # `active` is all there is, what else is known is gone
+_IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
 
 
 class Store:
@@ -99,6 +68,7 @@ class Store:
         self,
         signatures: Sequence[Signature],
         *,
+        now: float,
         state: State = State.ACTIVE,
         evidence: Sequence[Mapping[str, Any]] = (),
     ) -> list[tuple[str, bool]]:
@@ -106,18 +76,22 @@ class Store:
 
         Args:
             signatures: checked; their ids are not looked at.
+            now: Unix seconds.
             state: active or proposed.
             evidence: of each, for proposals.
 
         Returns:
-            The id of each and whether it is new: one that is there already, active (or, for a proposal, in any state),
-            is not added again.
+            The id of each and whether it is new: one that is there already, in force (or, for a proposal, in any state but
+            expired), is not added again.
+
+        Raises:
+            StoreError: there would be more in force than workers hold; nothing is added.
         """
         found: list[tuple[str, bool]] = []
         forms = [normal(one) for one in signatures]  # before others have to wait for us
-        with self._change() as number:
+        with self._change(now) as number:
             for place, (one, form) in enumerate(zip(signatures, forms, strict=True)):
-                known = self._same(one, form, state)
+                known = self._same(one, form, state, now)
                 if known is not None:
                     found.append((known, False))
                     continue
@@ -139,15 +113,15 @@ class Store:
         Raises:
             KeyError: there is none of this id.
         """
-        return self._set(name, "state = ?, decided = ?, decided_by = ?", (state, now, by))
+        return self._set(name, "state = ?, decided = ?, decided_by = ?", (state, now, by), now)
 
-    def expire(self, name: str, at: float) -> Stored:
+    def expire(self, name: str, at: float, *, now: float) -> Stored:
         """Set when a signature ends, Unix seconds; 0 = never.
 
         Raises:
             KeyError: there is none of this id.
         """
-        return self._set(name, "expires = ?", (at,))
+        return self._set(name, "expires = ?", (at,), now)
 
     def get(self, name: str) -> Stored:
         """Return a signature, whatever its state.
@@ -155,7 +129,7 @@ class Store:
         Raises:
             KeyError: there is none of this id.
         """
-        rows = self._rows(f"SELECT {_COLUMNS} FROM signature WHERE id = ?", (_number(name),))  # noqa: S608
+        rows = self._rows(f"SELECT {COLUMNS} FROM signature WHERE id = ?", (number_of(name),))  # noqa: S608
         if not rows:
             raise KeyError(name)
         return rows[0]
@@ -163,7 +137,7 @@ class Store:
     def all(self, *states: State) -> list[Stored]:
         """Return the signatures in some states, oldest first."""
         marks = ", ".join("?" * len(states))
-        return self._rows(f"SELECT {_COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id", states)  # noqa: S608
+        return self._rows(f"SELECT {COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id", states)  # noqa: S608
 
     def version(self) -> int:
         """Return how many changes there were: 10 µs, for those who wait for the next."""
@@ -171,22 +145,28 @@ class Store:
             (number,) = self._db.execute("SELECT number FROM version").fetchone()
         return int(number)
 
-    def since(self, version: int) -> Changes:
-        """Return what has changed since a version; since -1 all that is active."""
+    def in_force(self, now: float) -> int:
+        """Return how many are active and not expired."""
+        with self._told():
+            (number,) = self._db.execute(
+                f"SELECT count(*) FROM signature WHERE {_IN_FORCE}",  # noqa: S608 - literals above
+                (now,),
+            ).fetchone()
+        return int(number)
+
+    def since(self, version: int, now: float) -> Changes:
+        """Return what has changed since a version; since -1 all that is in force."""
         with self._told():
             self._db.execute("BEGIN")
             try:
                 (number,) = self._db.execute("SELECT number FROM version").fetchone()
-                wanted = "changed > ?" if version >= 0 else "state = 'active' AND ? < 0"
-                rows = self._db.execute(f"SELECT {_COLUMNS} FROM signature WHERE {wanted}", (version,))  # noqa: S608
-                changes = Changes(version=number, active=[], gone=[], whole=version < 0)
+                wanted, given = ("changed > ?", version) if version >= 0 else (_IN_FORCE, now)
+                rows = self._db.execute(f"SELECT {COLUMNS} FROM signature WHERE {wanted}", (given,))  # noqa: S608
+                changes = Changes(version=number, active=[], gone=[], unknown={}, whole=version < 0)
                 # some at a time: the collector of garbage stops a worker for as long as there are tuples to look at
                 while some := rows.fetchmany(_AT_ONCE):
                     for row in some:
-                        if row[1] == State.ACTIVE:
-                            changes.active.append(_signature(row))
-                        else:
-                            changes.gone.append(f"s{row[0]}")
+                        take(row, changes)
             finally:
                 self._db.execute("COMMIT")
         return changes
@@ -218,18 +198,18 @@ class Store:
                 rows,
             )
 
-    def _same(self, one: Signature, form: str, state: State) -> str | None:
-        """Return the id of the signature that is the same, None where there is none."""
-        rows = self._db.execute(_SAME, (form, one.kind, one.flag, one.where, one.inside)).fetchall()
+    def _same(self, one: Signature, form: str, state: State, now: float) -> str | None:
+        """Return the id of the signature that is the same, None where there is none; one that is over is another's past."""
+        rows = self._db.execute(_SAME, (form, one.kind, one.flag, one.where, one.inside, now)).fetchall()
         return next(
             (f"s{number}" for number, was in rows if state is State.PROPOSED or was == State.ACTIVE), None
         )
 
-    def _set(self, name: str, columns: str, values: tuple[Any, ...]) -> Stored:
-        with self._change() as number:
+    def _set(self, name: str, columns: str, values: tuple[Any, ...], now: float) -> Stored:
+        with self._change(now) as number:
             cursor = self._db.execute(
                 f"UPDATE signature SET {columns}, changed = ? WHERE id = ?",  # noqa: S608 - literals above
-                (*values, number, _number(name)),
+                (*values, number, number_of(name)),
             )
             if cursor.rowcount != 1:
                 raise KeyError(name)
@@ -237,15 +217,20 @@ class Store:
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Stored]:
         with self._told():
-            return [_stored(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
+            return [stored(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
 
     @contextmanager
-    def _change(self) -> Iterator[int]:
+    def _change(self, now: float) -> Iterator[int]:
         """A transaction that is one change; yields its number."""
         with self._transaction():
+            before = self.in_force(now)
             self._db.execute("UPDATE version SET number = number + 1")
             (number,) = self._db.execute("SELECT number FROM version").fetchone()
             yield number
+            if before < self.in_force(now) > MAX_SIGNATURES:
+                raise StoreError(
+                    f"{self.path}: more than {MAX_SIGNATURES} signatures would be in force; remove some, or let them expire"
+                )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -265,55 +250,3 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise schema.told(error, self.path) from error
-
-
-def normal(one: Signature) -> str:
-    """Return what a signature looks for in its normal form."""
-    match one.kind:
-        case Kind.PHRASE:
-            return phrase(one).decode("utf-8", "surrogatepass").strip()
-        case Kind.PATTERN:
-            return pattern_text(one)
-        case _:
-            return entity(one)[1]
-
-
-def _number(name: str) -> int:
-    digits = name.removeprefix("s")
-    if not (name.startswith("s") and digits.isascii() and digits.isdigit() and len(digits) <= 18):
-        raise KeyError(name)
-    return int(digits)
-
-
-def _signature(row: tuple[Any, ...]) -> Signature:
-    try:
-        return Signature(
-            id=f"s{row[0]}",
-            flag=Flag(row[3]),
-            kind=Kind(row[4]),
-            value=row[5],
-            where=Where(row[6]),
-            inside=bool(row[7]),
-            owner=row[8],
-            reason=row[9],
-            author=row[10],
-            created=row[11],
-            expires=row[12],
-            score=row[13],
-            mode=Mode(row[14]),
-        )
-    except ValueError as error:
-        raise StoreError(
-            f"signature s{row[0]} of the store is none that this Oborona knows: {error}"
-        ) from error
-
-
-def _stored(row: tuple[Any, ...]) -> Stored:
-    return Stored(
-        signature=_signature(row),
-        state=State(row[1]),
-        changed=row[2],
-        decided=row[15],
-        decided_by=row[16],
-        evidence=msgspec.json.decode(row[17], type=dict[str, Any]),
-    )

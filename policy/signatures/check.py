@@ -30,6 +30,7 @@ PATTERN_MEMORY: Final = (
     1 << 20
 )  # octets that one pattern's automaton may fill on hostile text; it stays linear
 MAX_SCORE: Final = 10_000
+LAST_TIME: Final = 253_402_300_800  # Unix seconds of the end of the year 9999: what clocks and calendars take
 
 _ID: Final = re.compile(r"s[1-9][0-9]{0,17}|[A-Z][A-Z0-9_]{0,63}(?::[0-9a-f]{12})?")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
@@ -75,6 +76,8 @@ def checked(signature: Signature) -> Signature:
     numbers = (signature.created, signature.expires, signature.score or 0.0)
     if not all(map(math.isfinite, numbers)) or abs(signature.score or 0.0) > MAX_SCORE:
         raise BrokenSignature("a time or score is no number, or beyond 10,000")
+    if not all(0 <= at <= LAST_TIME for at in numbers[:2]):
+        raise BrokenSignature("a time is before 1970 or after 9999")
     if signature.inside and signature.kind is not Kind.PHRASE:
         raise BrokenSignature("only a phrase can stand inside words")
     if signature.kind in WORDS:

@@ -54,3 +54,7 @@ class LiveSignatures:
     ) -> None:
         """Take what changed in the store; arguments as of `Book.with_changes`."""
         self.book = self.book.with_changes(changed, gone, rest=rest)
+
+    def settle(self, now: float, *, rest: Callable[[], None] = lambda: None) -> None:
+        """Join what came piece by piece; arguments as of `Book.merged`."""
+        self.book = self.book.merged(now, rest=rest)

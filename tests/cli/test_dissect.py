@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -235,3 +236,32 @@ def test_without_the_libraries_pictures_are_not_looked_at_and_it_is_said(tmp_pat
     (picture,) = json.loads(result.stdout)["pictures"]
     assert (picture["looked"], picture["read"], picture["text"]) == (True, False, "")
     assert "oborona: pictures: no read without rus.traineddata" in result.stderr
+
+
+def test_signatures_that_the_message_has_are_told(letter: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    add = ("--state", state, "signature", "add")
+    run(*add, "shop@c.example", "--kind", "address", "--reason", "sells", "--owner", "anna", "--shadow")
+    run(*add, "words that are not there", "--reason", "x")
+    (one,) = json.loads(run("--state", state, "dissect", "--json", letter).stdout)["signatures"]
+    assert one == {
+        "id": "s1",
+        "flag": "spam",
+        "kind": "address",
+        "where": "any",
+        "value": "shop@c.example",
+        "owner": "anna",
+        "reason": "sells",
+        "mode": "shadow",
+        "score": None,
+    }
+    assert "address shop@c.example" in run("--state", state, "dissect", letter).stdout
+
+
+def test_a_file_with_a_name_of_any_octets_is_told(letter: Path, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"m\xff.eml")
+    letter.rename(odd)
+    assert json.loads(run("--state", tmp_path, "dissect", "--json", odd).stdout)["file"] == str(
+        tmp_path / "m\\xff.eml"
+    )

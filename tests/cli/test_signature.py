@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from oborona.cli import main
+from oborona.cli import doctor_signatures, main
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.milter.status import Status, write
 from tests.letters import CORPUS
 
 Run = Callable[..., Result]
@@ -74,6 +78,9 @@ def test_a_signature_from_its_birth_to_its_end(run: Run, tmp_path: Path) -> None
         (["add", "cheap pills"], "Missing option '--reason'"),
         (["add", "cheap pills", "--reason", "x", "--expires", "soon"], "neither a number of days"),
         (["add", "cheap pills", "--reason", "x", "--expires", "0"], "neither a number of days"),
+        (["add", "cheap pills", "--reason", "x", "--expires", "9999999"], "neither a number of days"),
+        (["add", "cheap pills", "--reason", "x", "--expires", "0001-01-01"], "nor a day to come"),
+        (["add", "cheap pills", "--reason", "x", "--expires", "2020-01-01"], "nor a day to come"),
         (["add", "cheap pills", "--reason", "x", "--score", "nan"], "no number"),
         (["show", "s7"], "no signature 's7'"),
         (["remove", "PILLS"], "no signature 'PILLS'"),
@@ -172,3 +179,43 @@ def test_proposals_from_half_of_real_spam_find_the_other_half_and_hardly_any_goo
     }
     assert sum(hit["spam"]) > 0.25 * len(hit["spam"])
     assert sum(hit["ham"]) < 0.02 * len(hit["ham"])
+
+
+@pytest.mark.parametrize("at", ["1e300", "-1", "253402300801"])
+def test_a_time_that_no_clock_tells_is_refused(run: Run, at: str) -> None:
+    line = f'{{"id":"s1","flag":"spam","kind":"phrase","value":"cheap pills by post","expires":{at}}}\n'
+    assert "before 1970 or after 9999" in run("signature", "import", "-", stdin=line, status=2).stderr
+    assert listed(run) == {}
+
+
+def test_what_is_over_can_be_added_again(run: Run) -> None:
+    words = ("signature", "add", "cheap pills by post", "--reason", "again")
+    assert run(*words).stdout == "s1 added\n"
+    run("signature", "expire", "s1", "now")
+    assert run(*words).stdout == "s2 added\n"
+
+
+def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+
+    def said() -> list[Report]:
+        return list(doctor_signatures.signatures(Asked(None, state, ())))
+
+    (report,) = said()
+    assert (report.state, "is not there yet" in report.words) == (State.LOOK, True)
+    run("signature", "add", "cheap pills by post", "--reason", "x")
+    run("signature", "add", "cheap pills by mail", "--reason", "x", "--shadow")
+    run("signature", "add", "cheap pills by car", "--reason", "x")
+    run("signature", "expire", "s3", "now")
+    (report,) = said()
+    assert report.state is State.FINE
+    assert "2 in force (0 of policy files, 1 in shadow mode), 1 expired, 0 proposals wait" in report.words
+    now = time.time()
+    write(
+        state, Status(worker=1, pid=1, time=now, policy="x", signatures={"broken": 2}, signatures_stale=True)
+    )
+    assert [one.state for one in said()] == [State.FINE, State.WRONG, State.LOOK]
+    for file in state.glob("signatures.db*"):
+        file.unlink()
+    (state / "signatures.db").write_text("no database at all, but long enough to be one of them")
+    assert (said()[0].state, "is damaged" in said()[0].words) == (State.WRONG, True)

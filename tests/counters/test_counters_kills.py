@@ -64,7 +64,8 @@ def test_no_flush_is_lost_or_counted_twice_whoever_is_killed(tmp_path: Path, nur
     for number, flushes in there.flushes.items():
         assert flushes[: said[number]] == [True] * said[number]
         assert not flushes[-1]
-    told = ("may now grow", "cut short", "all of it is read first")  # after so many deaths
+    # after so many deaths, and on a machine that has other work
+    told = ("may now grow", "cut short", "all of it is read first", "s behind", "caught up")
     assert [line for line in reports if not any(words in line for words in told)] == []
     assert list((tmp_path / STORE / SPOOLS).iterdir()) == []
     assert misfits(tmp_path / STORE) == []

@@ -13,6 +13,7 @@ from oborona.message import (
     calendars,
     charsets,
     css,
+    css_colours,
     defanged,
     handles,
     headers,
@@ -126,7 +127,7 @@ def style_sheet(octets: bytes) -> None:
     text = text_of(octets)
     css.rules(text)
     css.style(text)
-    css.attribute_colour(text)
+    css_colours.attribute_colour(text)
 
 
 def any_links(octets: bytes) -> None:

@@ -144,6 +144,12 @@ def test_declared_text_without_any_sense_stays_as_declared_while_short(text: str
         assert decoded(octets, "windows-1251")[0] == text
 
 
+@pytest.mark.parametrize(("text", "codec"), [("её", "koi8-r"), ("Вё", "windows-1251"), ("её OK", "koi8-r")])
+def test_two_russian_letters_that_are_utf8_by_chance_are_russian(text: str, codec: str) -> None:
+    assert decoded(text.encode(codec), codec) == (text, codec, {})
+    assert decoded(f"{text} и".encode(), codec)[0] == f"{text} и"
+
+
 HEAD = b"From: a@b.example\nSubject: "
 
 
@@ -185,6 +191,17 @@ def test_a_page_that_knows_better_than_its_header() -> None:
     assert [(each.name, each.evidence) for each in message.findings] == [
         ("charset-lies", "windows-1251 is koi8-r")
     ]
+
+
+@pytest.mark.parametrize("name", ["windows-874", "tis-620", "iso-8859-11"])
+def test_thai_has_many_names(name: str) -> None:
+    text = "ขอเชิญเข้าร่วมประชุมในวันอังคาร"
+    assert decoded(text.encode("cp874"), name) == (text, "windows-874", {})
+
+
+@pytest.mark.parametrize("name", ["iso-8859-1", "iso8859-1", "iso_8859-1", "l1", "latin-1"])
+def test_latin_1_is_windows_1252_by_any_name(name: str) -> None:
+    assert decoded("“naïve” – café".encode("cp1252"), name) == ("“naïve” – café", "windows-1252", {})
 
 
 def test_names() -> None:

@@ -89,6 +89,12 @@ HIDES = [
     "<style>@media only screen {{ .x1 {{ display: none }} }}</style><p class=x1>{}</p>",
     "<style><!-- #gone, p.a {{ visibility:hidden }} --></style><p id=gone>{}</p>",
     '<body text="#ffffff">{}</body>',
+    "<style>div.a > p.b {{ display:none }}</style><div class=a><p class=b>{}</p></div>",
+    "<style>.a .b {{ color:#fff }}</style><div class=a><div><p class=b>{}</p></div></div>",
+    "<style>p.x {{ display:none }} p {{ display:block }}</style><p class=x>{}</p>",
+    '<style>.x {{ display:none !important }}</style><p class=x style="display:block">{}</p>',
+    '<p style="color:hsl(0, 0%, 100%)">{}</p>',
+    '<p style="background:darkblue;color:#00008b">{}</p>',
 ]
 
 
@@ -118,6 +124,15 @@ SHOWS = [
     "<dialog open>{}</dialog>",
     "<style>@media print {{ .m {{ display:none }} }}</style><p class=m>{}</p>",
     "<noscript>{}</noscript>",
+    '<div style="background:darkblue;color:#fff">{}</div>',
+    '<div style="background:hsl(200, 50%, 20%);color:#fff">{}</div>',
+    '<div style="background:var(--brand);color:#fff">{}</div>',
+    '<div style="background:#000;color:var(--text)"><div style="background:#000">{}</div></div>',
+    "<style>table.x th {{ background:#4472c4 }} th {{ color:#fff }}</style><table class=x><tr><th>{}</th></tr></table>",
+    "<style>.x td {{ background:#123; color:#fff }} td {{ background:#fff }}</style><table class=x><tr><td>{}</td></tr></table>",
+    '<style>.x {{ display:none }}</style><p class=x style="display:block">{}</p>',
+    '<p hidden style="display:block">{}</p>',
+    "<style>.m {{ display:none }} @media (min-width:600px) {{ .m {{ display:block }} }}</style><p class=m>{}</p>",
 ]
 
 
@@ -134,6 +149,32 @@ def test_hidden_inside_hidden_closes_where_it_ends() -> None:
     )
     assert found.text == "a\nf" or found.text.split() == ["a", "f"]
     assert found.hidden.split() == ["b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    "padding",
+    [
+        "&nbsp;&zwnj;",
+        "&#847; &zwnj; &nbsp; &#8199; &#65279; ",
+        "&shy; ",
+        "&#8203; ",
+        "&#8195;&#8205; ",
+    ],
+)
+def test_padding_of_a_preview_line_is_no_text(padding: str) -> None:
+    preview = f"<div style='display:none'>Our winter sale begins today {padding * 150}</div>"
+    assert judged(preview + "<p>" + "Here is what we have for you. " * 6) == set()
+
+
+def test_the_version_for_telephones_is_the_text_once_more() -> None:
+    twice = f"<p>{LOREM}</p><div style='display:none'>{{}}</div>"
+    assert judged(twice.format(LOREM)) == set()
+    assert judged(twice.format(LOREM.replace("word", "other"))) == {"hidden-text"}
+
+
+def test_hidden_text_without_spaces_has_words() -> None:
+    hidden = "今天我们在公司里开会讨论下个季度的计划" * 5
+    assert judged(f"<p>你好</p><div style='display:none'>{hidden}</div>") == {"hidden-text"}
 
 
 def test_the_line_for_hidden_text() -> None:

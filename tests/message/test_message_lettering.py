@@ -64,6 +64,8 @@ HONEST = {
     "telephone in an embedding": "call \u202d+1 202 555 0100\u202c or \u2068Ann\u2069",
     "long names in a wiki": f"see Long{ZERO}Class{ZERO}Name{ZERO}Factory{ZERO}Bean{ZERO}Test",
     "hyphenated German": "Die Donau\u00addampf\u00adschiff\u00adfahrt ist eine der ältesten in Europa, sagt der Ver\u00adband heute in Wien.",
+    "a shop whose name is of two scripts": "АвтоSPA ждёт вас. АвтоSPA открыт каждый день, а по выходным АвтоSPA дарит скидки.",
+    "Ukrainian and Kazakh without their letters": "Iван з Киiва; бiлiм беру мекемесi; вiн i вона приïхали",
     "ordinals": "1ˢᵗ and 2ⁿᵈ, Nº 5, TM™, Mᵐᵉ Dupont",
 }  # fmt: skip
 

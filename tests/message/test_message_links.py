@@ -102,6 +102,7 @@ def test_registrable_domains(host: str, domain: str) -> None:
         ("key=http://a.example/", ["http://a.example/"]),
         ("HTTP://A.EXAMPLE", ["HTTP://A.EXAMPLE"]),
         ("no links", []),
+        ("http://3627734734/a http://[::1]/x", ["http://3627734734/a", "http://[::1]/x"]),
     ],
 )
 def test_links_in_text(text: str, urls: list[str]) -> None:
@@ -123,6 +124,11 @@ def test_addresses_in_text() -> None:
     assert links.addresses(text, 10)[:2] == ["ann.b+x@shop.example", "bob@b.example"]
     assert links.mail_address("mailto:A%40b.example?subject=x") == "a@b.example"
     assert links.mail_address("http://a@b.example") == ""
+
+
+def test_a_host_that_is_a_number_needs_no_dot() -> None:
+    found = parse(b"Subject: x\n\nwin at http://3627734734/a or http://0x7f000001/").links
+    assert [link.host for link in found] == ["216.58.214.206", "127.0.0.1"]
 
 
 def test_links_of_a_message() -> None:

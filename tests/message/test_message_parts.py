@@ -58,6 +58,22 @@ def test_harmless_words_beside_the_html_are_a_finding() -> None:
     assert "alternative-differs" not in names(read(multipart(b"alternative", short, HTML + other)))
 
 
+def test_versions_without_spaces_are_compared_by_characters() -> None:
+    text = (
+        "今日は、来週の会議についてご連絡いたします。会場は東京駅前のビルに変更になりました。資料は事前に送付いたしますので、ご確認をお願いいたします。"
+        * 6
+    )
+    folded = "\n".join(text[place : place + 36] for place in range(0, len(text), 36)).encode()
+    utf8 = [kind.replace(b"\n\n", b"; charset=utf-8\n\n") for kind in (PLAIN, HTML)]
+    page = text.replace("。", "。<br>").encode()
+    assert "alternative-differs" not in names(
+        read(multipart(b"alternative", utf8[0] + folded, utf8[1] + page))
+    )
+    other = "この商品は三日間だけ半額で販売しております".encode()
+    both = multipart(b"alternative", utf8[0] + "ปลาทองสวยงามอยู่ในแม่น้ำ".encode(), utf8[1] + other)
+    assert "alternative-differs" in names(read(both))
+
+
 def test_all_parts_of_a_mixed_message_are_read() -> None:
     inner = b"Content-Type: message/rfc822\n\nFrom: c@d.example\nSubject: x\n\nforwarded"
     message = read(multipart(b"mixed", PLAIN + b"first", HTML + b"<b>second</b>", inner, PLAIN + b"last"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import zlib
 from datetime import UTC, datetime, timedelta
 
@@ -285,6 +286,17 @@ def encoded(content: bytes) -> bytes:
 def test_yenc_comes_back(content: bytes) -> None:
     text = b"before\n=ybegin line=400 size=9 name=a b.exe\n" + encoded(content) + b"\n=yend size=9\nafter\n"
     assert yenc.files(text) == (b"before\nafter\n", [("a b.exe", content)])
+
+
+def test_many_heads_in_yenc_are_read_once() -> None:
+    begun = time.process_time()
+    _, found = yenc.files(b"=ybegin line=1 size=1 name=x\n" * 20_000 + b"no line end")
+    assert len(found) == 1  # that holds all that follows
+    assert time.process_time() - begun < 1  # 14 s where each head is tried to the end
+
+
+def test_a_file_in_yenc_may_end_without_a_line_end() -> None:
+    assert yenc.files(b"a\n=ybegin line=128 size=3 name=x.bin\nabc") == (b"a\n", [("x.bin", b"789")])
 
 
 def test_a_file_in_yenc_is_an_attachment() -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import resource
 import struct
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
 
 import pytest
 import zxingcpp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageDraw, ImageOps
 
 from oborona.message.findings import NAMES
 from oborona.message.pictures import decode as decoding
@@ -125,6 +130,132 @@ def test_stated_sizes_cost_nothing(octets: bytes) -> None:
     seconds, kilobytes = cost(octets)
     assert seconds < 0.2
     assert kilobytes < 50_000
+
+
+def gif(*frames: tuple[int, int], screen: tuple[int, int] = (20, 20)) -> bytes:
+    """A GIF of plain frames of these sizes, whatever the size that it states."""
+    octets = bytearray(b"GIF89a" + struct.pack("<HHBBB", *screen, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff")
+    for size in frames:
+        one = file(Image.new("P", size), "GIF")
+        start = 13 + 3 * 2 ** ((one[10] & 7) + 1)
+        octets += one[start:-1]
+    return bytes(octets + b";")
+
+
+def peak(octets: bytes) -> tuple[str, int]:
+    """What a process of its own finds in a file, and the memory that it took for it, in MB."""
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK],
+        input=octets,
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    found, kilobytes = run.stdout.decode().split()
+    return found, int(kilobytes) // 1000
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from oborona.message.pictures.look import look
+def most():
+    return int(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
+octets = sys.stdin.buffer.read()
+before = most()
+found = look(octets)
+print(",".join(found.findings) or "none", most() - before)
+"""
+WHITE = Image.new("L", (3600, 3600), "white")
+LARGE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "gif, a later frame of 25 million pixels": (lambda: gif((20, 20), (5000, 5000)), "none"),
+    "gif, a later frame of 4 billion": (
+        lambda: gif((20, 20)).removesuffix(b";") + b",\0\0\0\0\xff\xff\xff\xff\0\x02\x01\0\0;",
+        "none",
+    ),
+    "gif, a first frame of 25 million": (lambda: gif((5000, 5000)), "picture-too-large"),
+    "gif, later frames within limits": (lambda: gif((20, 20), (2000, 2000), (2000, 2000)), "none"),
+    "webp": (lambda: file(WHITE.convert("RGBA"), "WEBP", quality=1, method=0), "none"),
+    "jpeg of many scans": (lambda: file(WHITE.resize((8100, 7900)).convert("RGB"), "JPEG", progressive=True, quality=5), "none"),
+    "jpeg of many scans, four colours": (
+        lambda: file(WHITE.resize((5100, 5000)).convert("CMYK"), "JPEG", progressive=True, quality=5),
+        "picture-too-large",
+    ),
+    "png with alpha": (lambda: file(WHITE.resize((5000, 5000)).convert("LA"), compress_level=1), "none"),
+    "png with a clear colour": (lambda: file(WHITE.resize((5000, 5000)).convert("RGB"), compress_level=1, transparency=(0, 0, 0)), "none"),
+    "tiff of broken numbers": (lambda: file(WHITE.resize((5000, 5000)).convert("F"), "TIFF", compression="tiff_lzw"), "none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_within_limits_takes_no_more_memory_than_a_process_has_for_it(name: str) -> None:
+    make, wanted = LARGE[name]
+    found, megabytes = peak(make())
+    assert found == wanted
+    assert megabytes < 256
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+def test_a_picture_is_turned_as_its_tags_say(kind: str) -> None:
+    upright = advertisement(5)
+    turned = upright.transpose(Image.Transpose.ROTATE_90)
+    tags = Image.Exif()
+    tags[ExifTags.Base.Orientation] = 6
+    found = look(file(turned, kind, exif=tags))
+    assert (found.width, found.height) == upright.size
+    assert len(set(found.hashes) & set(look(file(upright)).hashes)) >= 8
+    assert not set(look(file(turned, kind)).hashes) & set(found.hashes)
+
+
+@pytest.mark.parametrize("orientation", range(2, 9))
+def test_every_orientation(orientation: int) -> None:
+    """What Pillow's own function brings upright comes out the same."""
+    tags = Image.Exif()
+    tags[ExifTags.Base.Orientation] = orientation
+    octets = file(advertisement(5), exif=tags)
+    with Image.open(BytesIO(octets)) as image:
+        wanted = ImageOps.exif_transpose(image)
+    decoded = decode(octets)
+    assert decoded.image is not None
+    assert decoded.image.tobytes() == wanted.tobytes()
+    assert (decoded.width, decoded.height) == wanted.size
+
+
+@pytest.mark.parametrize(
+    "tags", [b"Exif\0\0MM\0*\xff\xff\xff\xff", b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x02\0\x02\0\0\0six\0"]
+)
+def test_broken_tags_turn_nothing(tags: bytes) -> None:
+    found = look(file(advertisement(5), "JPEG", exif=tags))
+    assert (found.width, found.height, found.findings) == (*advertisement(5).size, ())
+
+
+def ruled(width: int, height: int) -> Image.Image:
+    image = Image.new("RGB", (width, height), "white")
+    ImageDraw.Draw(image).rounded_rectangle((8, 8, width - 8, height - 8), 8, fill="navy")
+    return image
+
+
+def test_text_is_worth_reading() -> None:
+    for image in (
+        text("order: +1 202 555 0143", size=18),
+        text("call 555-0199 now, ask for Ann", "or Joe", ink="silver", size=14),
+        text("RED on green", ink="#ff0000", ground="#008000"),
+        advertisement(3),
+    ):
+        assert look(file(image)).legible, image.size
+
+
+def test_what_holds_no_text_is_not_worth_reading() -> None:
+    for image in (
+        Image.new("RGB", (600, 400), "white"),
+        Image.linear_gradient("L").resize((600, 400)),
+        ruled(240, 60),
+        ruled(900, 40).crop((0, 0, 900, 10)),
+        advertisement(3).resize((64, 64)),
+        text("ACME", size=16),
+    ):
+        assert not look(file(image)).legible, image.size
+    assert not look(b"no picture").legible
 
 
 def test_an_animation_without_end_is_left_after_some_frames() -> None:

@@ -67,12 +67,9 @@ def test_english(ocr: Ocr, name: str) -> None:
 def test_russian(ocr: Ocr) -> None:
     from PIL import ImageDraw, ImageFont
 
-    fonts = sorted(Path("/usr/share/fonts/truetype").glob("**/DejaVuSans.ttf"))
-    if not fonts:
-        pytest.skip("no font with Russian letters")
     image = Image.new("RGB", (700, 160), "white")
     for number, line in enumerate(RUSSIAN):
-        font = ImageFont.truetype(str(fonts[0]), 26)
+        font = ImageFont.truetype("DejaVuSans.ttf", 26)  # Debian's fonts-dejavu-core
         ImageDraw.Draw(image).text((20, 10 + 45 * number), line, font=font, fill="black")
     assert share(ocr.read(file(image)), RUSSIAN) >= 0.9
 

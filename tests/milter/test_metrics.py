@@ -15,7 +15,8 @@ from oborona.milter.metrics import METRICS, READER_METRICS, exposition
 from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.resolver.stats import Stats
 from oborona.milter.status import ListStatus, ReaderStatus, Status
-from oborona.types import Action, Stage
+from oborona.policy.signatures import Flag
+from oborona.types import Action, Mode, Stage
 
 EVERY = {one.name for one in (*METRICS, *READER_METRICS)}
 READER = ReaderStatus(
@@ -44,6 +45,9 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         pictures={"look done": 7, "read late": 1},
         late={"found": 3, "dropped": 1},
         late_waiting=2,
+        signatures={"live": 40, "shadow": 2, "expired": 1, "broken": 0},
+        signature_hits={"spam live": 5, "ham shadow": 1},
+        signatures_stale=not healthy,
         lists={
             "ZEN": ListStatus(
                 state="healthy" if healthy else "sick",
@@ -148,6 +152,8 @@ VALUES = {
     "event": set(Stats.__struct_fields__),
     "outcome": {"listed", "unlisted", "unanswered", "dropped", *Outcome},
     "task": set(Task),
+    "flag": set(Flag),
+    "mode": set(Mode),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from oborona.errors import PolicyError
 from oborona.policy import list_files
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.watch import LivePolicy, signature
+from oborona.policy.watch import LivePolicy, folder_state
 from oborona.reputation.dnslists import DnsList, Hash
 from oborona.reputation.locallists import Match, Table, read
 from oborona.reputation.subject import Subject
@@ -251,7 +251,7 @@ def test_a_forced_reload_looks_into_list_files_whatever_the_signature_says(
     assert counted.times == 1  # the same contents
     deny.write_text("198.51.100.8\n")
     os.utime(deny, ns=(before.st_atime_ns, before.st_mtime_ns))
-    following._seen = signature(tmp_path)
+    following._seen = folder_state(tmp_path)
     following._lists._known[deny] = following._lists._known[deny]._replace(look=list_files.look(deny))
     assert following.reload() is False
     assert following.reload(force=True) is True
@@ -260,16 +260,16 @@ def test_a_forced_reload_looks_into_list_files_whatever_the_signature_says(
 
 def test_the_signature_moves_with_list_files(tmp_path: Path) -> None:
     following = live(tmp_path)
-    seen = [signature(tmp_path)]
+    seen = [folder_state(tmp_path)]
     (tmp_path / "deny.list").write_text("198.51.100.7\n198.51.100.8\n")
-    seen.append(signature(tmp_path))
+    seen.append(folder_state(tmp_path))
     (tmp_path / "new.list").write_text("# x\n")
-    seen.append(signature(tmp_path))
+    seen.append(folder_state(tmp_path))
     (tmp_path / ".hidden.list").write_text("# x\n")
     (tmp_path / "deny.list~").write_text("# x\n")
-    assert signature(tmp_path) == seen[-1]
+    assert folder_state(tmp_path) == seen[-1]
     (tmp_path / "deny.list").unlink()
-    seen.append(signature(tmp_path))
+    seen.append(folder_state(tmp_path))
     assert len(set(seen)) == 4
     assert following.reload() is False
     assert following.error is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
 from oborona.policy.load import load_policy
-from oborona.policy.watch import LivePolicy, signature
+from oborona.policy.watch import LivePolicy, folder_state
 from oborona.types import Mode, Stage
 from tests.policy.small_schema import SCHEMA, facts
 
@@ -244,7 +244,7 @@ def test_a_folder_that_vanishes_keeps_the_policy(tmp_path: Path) -> None:
 def test_a_forced_reload_reads_whatever_the_signature_says(tmp_path: Path) -> None:
     live = LivePolicy(write(tmp_path, {"10-base.toml": BASE}), SCHEMA)
     write(tmp_path, {"10-base.toml": BASE.replace("spam_score = 90", "spam_score = 80")})
-    live._seen = signature(tmp_path)
+    live._seen = folder_state(tmp_path)
     assert live.reload() is False
     assert live.reload(force=True) is True
     assert live.current.verdict.spam_score == 80
@@ -256,21 +256,21 @@ def test_no_good_policy_to_begin_with_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_signature_moves_with_every_change(tmp_path: Path) -> None:
-    seen = {signature(tmp_path), signature(tmp_path / "missing")}
+    seen = {folder_state(tmp_path), folder_state(tmp_path / "missing")}
     assert seen == {()}
     path = write(tmp_path, {"10-base.toml": BASE}) / "10-base.toml"
-    seen.add(signature(tmp_path))
-    assert signature(tmp_path) in seen
+    seen.add(folder_state(tmp_path))
+    assert folder_state(tmp_path) in seen
     path.chmod(0o600)
     os.utime(path, ns=(1, 1))
-    seen.add(signature(tmp_path))
+    seen.add(folder_state(tmp_path))
     other = tmp_path / "new"
     other.write_text(BASE)
     os.utime(other, ns=(1, 1))
     other.replace(path)
-    seen.add(signature(tmp_path))
+    seen.add(folder_state(tmp_path))
     path.rename(tmp_path / "20-base.toml")
-    seen.add(signature(tmp_path))
+    seen.add(folder_state(tmp_path))
     (tmp_path / "30.toml").symlink_to(tmp_path / "missing")
-    seen.add(signature(tmp_path))
+    seen.add(folder_state(tmp_path))
     assert len(seen) == 6

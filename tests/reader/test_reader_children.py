@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import ExifTags, Image
 
 from oborona.config import Reader
 from oborona.message.pictures.look import look
@@ -40,7 +42,12 @@ async def ask(desk: Desk, task: Task, octets: bytes) -> Result:
 
 def odd() -> dict[str, bytes]:
     chance = random.Random(5)
+    tags, held = Image.Exif(), BytesIO()
+    tags[ExifTags.Base.Orientation] = 6
+    with Image.open(BytesIO(TEXT)) as image:
+        image.convert("RGB").transpose(Image.Transpose.ROTATE_90).save(held, "JPEG", exif=tags)
     return {
+        "turned": held.getvalue(),
         "text": TEXT,
         "code": CODE,
         "cut": TEXT[: len(TEXT) // 2],
@@ -63,6 +70,7 @@ async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: Desk) 
             wanted.frames,
         )
         assert (found.hashes, found.codes, found.findings) == (wanted.hashes, wanted.codes, wanted.findings)
+        assert found.legible == wanted.legible
     assert desk.pools[Task.LOOK].started == 1
 
 

@@ -107,10 +107,10 @@ async def test_a_fault_of_ours_is_logged_and_the_child_goes_on(
 
 
 @pytest.mark.parametrize(
-    "what", ["open", "write /tmp/oborona-reader-was-here", "connect", "fork", f"signal {os.getpid()}"]
+    "what", ["open", "write /tmp/oborona-reader-was-here", "connect", "fork", "signal {own}"]
 )
 async def test_a_child_can_compute_and_answer_and_nothing_else(make: Make, what: str) -> None:
-    assert text(await ask(make(), what)) == "PermissionError"
+    assert text(await ask(make(), what.format(own=os.getpid()))) == "PermissionError"
 
 
 async def test_a_child_is_behind_other_work(make: Make) -> None:
@@ -227,10 +227,35 @@ async def test_a_child_is_replaced_after_many_pictures_and_ended_after_a_long_re
     at = make(jobs=2, idle_s=0.2)
     pids = [text(await ask(at, what)).split()[1] for what in ("a", "b", "c")]
     assert pids[0] == pids[1] != pids[2]
-    rest = asyncio.create_task(at.rest())
+    tending = asyncio.create_task(at.tend())
     await eventually(lambda: not runs(int(pids[2])))
     assert not children(at)
-    rest.cancel()
+    tending.cancel()
+
+
+async def test_one_that_is_kept_is_there_before_the_first_picture_and_stays(make: Make) -> None:
+    at = make(kept=1, processes=2, idle_s=0.2)
+    tending = asyncio.create_task(at.tend())
+    await eventually(lambda: len(children(at)) == 1)
+    (kept,) = children(at)
+    await asyncio.gather(*(ask(at, f"pause 0.1{number}") for number in range(2)))
+    assert len(children(at)) == 2
+    await eventually(lambda: len(children(at)) == 1)
+    await asyncio.sleep(1.2)
+    assert len(children(at)) == 1, "a rest does not end it"
+    os.kill(children(at)[0], signal.SIGKILL)
+    await eventually(lambda: len(children(at)) == 1 and runs(children(at)[0]))
+    assert children(at) != [kept]
+    tending.cancel()
+
+
+async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it(make: Make) -> None:
+    at = make(kept=1)
+    tending = asyncio.create_task(at.tend())
+    await asyncio.sleep(0.01)
+    assert (await ask(at, "first")).outcome is Outcome.DONE
+    assert at.pools[Task.READ].started == 1
+    tending.cancel()
 
 
 async def test_work_that_cannot_be_prepared_is_said_once_and_is_no_error(

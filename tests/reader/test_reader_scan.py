@@ -20,16 +20,19 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.pictures import STOPPED, UNREAD
 from oborona.policy.scan import Scan, Site, scan, settle
+from oborona.policy.signatures import Book, Flag, Kind, Signature
 from oborona.recheck.entry import Late
-from oborona.types import Action, Amounts, Client, Envelope, Metric, Pieces, Window
+from oborona.types import Action, Amounts, Client, Envelope, Metric, Mode, Pieces, Window
 from tests.asking import Table, means
 from tests.reader.mails import FEW_WORDS, WORDS, drawn, letter
 from tests.reader.plans import eventually
 
 NOW = 1_795_170_000.0
 LINK = "https://casino.example/win"
-SEEN = Result(Outcome.DONE, Found(kind="png", width=900, height=300, frames=1))
-WITH_CODE = Result(Outcome.DONE, Found(kind="png", width=900, height=300, frames=1, codes=(LINK,)))
+SEEN = Result(Outcome.DONE, Found(kind="png", width=900, height=300, frames=1, legible=True))
+WITH_CODE = Result(
+    Outcome.DONE, Found(kind="png", width=900, height=300, frames=1, codes=(LINK,), legible=True)
+)
 BLANK = Result(Outcome.DONE, Found())
 POLICY = """
 [verdict]
@@ -79,6 +82,7 @@ class Office:
         self.counts = MemoryCounters()
         self.means = means(Table({"casino.example.list.test": {"A": "127.0.0.2"}}), now=NOW)
         self.journal: list[Late] = []
+        self.signed: list[str] = []
         self.site = Site(
             name="mx.test",
             hasher=Hasher(b"k" * 32),
@@ -103,6 +107,7 @@ class Office:
             inquire=self.inquirer,
             counters=self.counts,
             journal=self.journal.append,
+            signed=lambda found, _: self.signed.extend(one.id for one in found),
             clock=lambda: NOW + 1,
             most=most,
             pauses_s=pauses_s,
@@ -226,14 +231,42 @@ async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_
     await late.close(0)
 
 
+async def test_a_signature_that_is_found_late_is_counted_once(office: Make) -> None:
+    at = office(read=read("golden watches for everybody"))
+    marks = [
+        Signature(id=name, flag=Flag.SPAM, kind=Kind.PHRASE, value=value, mode=Mode.SHADOW)
+        for name, value in (("s1", "golden watches"), ("s2", WORDS), ("s3", "words of nobody"))
+    ]
+    at.site = msgspec.structs.replace(at.site, signatures=Book.of(marks))
+    result = await at.scan(letter(drawn("x"), words=WORDS))
+    assert [one.id for one in result.signatures.signatures] == ["s2"], "counted with the message"
+    late = at.late()
+    late.add(7, result)
+    await eventually(lambda: not late.waiting)
+    assert at.signed == ["s1"]
+    await late.close(0)
+
+
 async def test_a_picture_with_nothing_in_it_leaves_no_row(office: Make) -> None:
-    at = office(look=BLANK)
+    at = office(read=BLANK)
     late = at.late()
     late.add(7, await at.scan(letter(drawn("x"), words=WORDS)))
     await eventually(lambda: not late.waiting)
     assert at.journal == []
     assert late.outcomes == {"nothing": 1}
     await late.close(0)
+
+
+async def test_a_picture_that_can_hold_no_text_is_not_read(office: Make) -> None:
+    at = office(look=Result(Outcome.DONE, Found(kind="png", width=900, height=300)), read=read("x"))
+    for words in (WORDS, FEW_WORDS):
+        result = await at.scan(letter(drawn("x"), words=words))
+        assert UNREAD not in result.facts.findings
+        late = at.late()
+        late.add(7, result)
+        assert late.waiting == 0
+        await late.close(0)
+    assert {task for task, _ in at.reading.asked} == {Task.LOOK}
 
 
 async def test_a_message_whose_pictures_are_read_or_that_has_none_is_not_taken(office: Make) -> None:

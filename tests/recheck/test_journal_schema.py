@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import StoreError, StoreFull, StoreVersion
-from oborona.recheck import schema
+from oborona.recheck import schema, sqlite_file
 from oborona.recheck.journal import Journal
 from oborona.recheck.reading import Reader
 from tests.recheck.entries import make_entry
@@ -69,7 +69,8 @@ async def test_an_older_version_is_brought_up_by_a_writer_only(
 ) -> None:
     path = tmp_path / "journal.db"
     await fill(path, 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("ALTER TABLE verdict ADD COLUMN extra",)))
+    more = (*schema.MIGRATIONS, ("ALTER TABLE verdict ADD COLUMN extra",))
+    monkeypatch.setattr(schema, "FORMAT", schema.FORMAT._replace(migrations=more))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     with pytest.raises(StoreError, match="starting Oborona brings it up"):
         await Reader.open(path)
@@ -87,8 +88,7 @@ async def test_a_migration_that_fails_changes_nothing(
     await fill(path, 2)
     broken = ("ALTER TABLE verdict ADD COLUMN extra", "ALTER TABLE absent ADD COLUMN extra")
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
-        patch.setattr(schema, "VERSION", schema.VERSION + 1)
+        patch.setattr(schema, "FORMAT", schema.FORMAT._replace(migrations=(*schema.MIGRATIONS, broken)))
         with pytest.raises(StoreError, match="no such table"):
             schema.prepare(path)
     with closing(schema.open_writer(path)) as db:
@@ -126,7 +126,7 @@ async def test_a_damaged_file_is_set_aside_whole(
     damaged = damage(path.read_bytes())
     path.write_bytes(damaged)
 
-    with pytest.raises(schema.Damaged, match="damaged"):
+    with pytest.raises(sqlite_file.Damaged, match="damaged"):
         await Journal.open(path)
     assert path.read_bytes() == damaged
 
@@ -175,5 +175,5 @@ async def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path, place: str)
 def test_errors_of_sqlite_are_told_in_an_admins_words() -> None:
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL
-    assert isinstance(schema.explained(full, Path("j")), StoreFull)
-    assert str(schema.explained(full, Path("j"))) == "j: no room left on the disk"
+    assert isinstance(sqlite_file.explained(full, Path("j")), StoreFull)
+    assert str(sqlite_file.explained(full, Path("j"))) == "j: no room left on the disk"

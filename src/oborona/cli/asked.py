@@ -20,8 +20,9 @@ from oborona.milter.places import Places
 from oborona.milter.reader.desk import Desk, plans
 from oborona.milter.reader.eyes import Eyes, Nearby
 from oborona.milter.service import site_name
+from oborona.milter.signatures.rows import State
 from oborona.milter.signatures.schema import FILE
-from oborona.milter.signatures.store import State, Store
+from oborona.milter.signatures.store import Store
 from oborona.milter.stores import open_stored
 from oborona.policy.evidence import Inquiry, Silence
 from oborona.policy.fact_table import SCHEMA

@@ -19,7 +19,7 @@ from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import Source, messages
 from oborona.cli.output import echo
 from oborona.message.dissecting import dissection
-from oborona.message.dissection import Dissection
+from oborona.message.dissection import Dissection, Marked
 from oborona.message.findings import NAMES
 from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
@@ -35,6 +35,7 @@ from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.ports import Pictures, Places
+from oborona.policy.signatures import Signature, Signatures
 from oborona.types import Envelope, Finding
 
 MEANINGS: Final = {**NAMES, **FINDINGS, **OF_PICTURES}
@@ -49,6 +50,7 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
     keys: secret.Keys
     places: Places
     pictures: Pictures
+    signatures: Signatures
     regions: tuple[str, ...]
     site: str
 
@@ -78,6 +80,7 @@ async def _dissect(asked: Asked, file: Path, envelope: Envelope, *, as_json: boo
             keys=asked.keys(),
             places=asked.places(),
             pictures=pictures,
+            signatures=asked.signatures(),
             regions=tuple(asked.loaded.settings.site.regions.split()),
             site=site_name(asked.loaded),
         )
@@ -126,7 +129,8 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         evidence.identity.dkim_domains,
         tools.places.find(tools.envelope.client.ip),
     )
-    context = Context(message=message, envelope=tools.envelope, site=tools.site, now=time.time())
+    now = time.time()
+    context = Context(message=message, envelope=tools.envelope, site=tools.site, now=now)
     findings += [finding for check in CHECKS if (finding := check(context)) is not None]
     return dissection(
         message,
@@ -134,6 +138,21 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         recorder.sources,
         [*message.findings, *findings],
         MEANINGS,
+        signatures=map(_marked, tools.signatures.find(message, now).signatures),
         file=source.name,
         keyed=tools.keys is not secret.UNKEYED,
+    )
+
+
+def _marked(one: Signature) -> Marked:
+    return Marked(
+        id=one.id,
+        flag=one.flag,
+        kind=one.kind,
+        where=one.where,
+        value=one.value,
+        owner=one.owner,
+        reason=one.reason,
+        mode=one.mode,
+        score=one.score,
     )

@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from oborona.cli.terminal import Terminal, plain
 from oborona.message.dissection import Attached, Dissection, Node, Shown
+from oborona.types import Mode
 
 MAX_LINES: Final = 200  # of a text; --json has all of it
 MAX_WORDS: Final = 50  # read otherwise than written
@@ -39,6 +40,14 @@ def show(console: Terminal, found: Dissection) -> None:
     if found.pictures:
         console.print(_pictures(found.pictures))
     _shingles(console, found)
+    if found.signatures:
+        table = _table("signature", "marks", "what", "owner", "why", title="signatures")
+        for marked in found.signatures:
+            marks = f"{marked.flag}{' (shadow)' if marked.mode == Mode.SHADOW else ''}"
+            table.add_row(
+                *_cells(marked.id, marks, f"{marked.kind} {marked.value}", marked.owner, marked.reason)
+            )
+        console.print(table)
     if found.findings:
         table = _table("finding", "evidence", "meaning", title="findings")
         for finding in found.findings:

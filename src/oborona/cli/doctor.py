@@ -20,6 +20,7 @@ from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
 from oborona.cli.doctor_places import places
 from oborona.cli.doctor_reader import reader
+from oborona.cli.doctor_signatures import signatures
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
@@ -38,7 +39,7 @@ def doctor(asked: Asked) -> None:
     """
     reports = [
         report
-        for check in (_policy, _state, counters, doors, dns, places, reader, postfix)
+        for check in (_policy, _state, counters, doors, dns, places, reader, signatures, postfix)
         for report in check(asked)
     ]
     table = Table("", "what", "finding", show_edge=False)

@@ -46,7 +46,7 @@ def messages(path: Path) -> Iterator[Source]:
     elif _kind(path) == stat.S_IFDIR:
         yield from _below(path)
     else:
-        yield from _split(str(path), _read(path))
+        yield from _split(_shown(path), _read(path))
 
 
 def _below(folder: Path) -> Iterator[Source]:
@@ -64,12 +64,17 @@ def _below(folder: Path) -> Iterator[Source]:
                 unread.append(error)
             else:
                 empty = False
-                yield from _split(str(file), raw)
+                yield from _split(_shown(file), raw)
     if unread:
         more = f" (and {len(unread) - 1} more in {folder})" if len(unread) > 1 else ""
         raise Unread(f"{unread[0]}{more}")
     if empty:
         raise Unread(f"{folder}: holds no message files")
+
+
+def _shown(path: Path) -> str:
+    """Return a path as text; octets of it that are no UTF-8 as escapes, which JSON and terminals take."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _files(root: Path, unread: list[Unread]) -> list[Path]:

@@ -21,8 +21,9 @@ from oborona.cli.signature_proposals import accept, decline, proposals, propose
 from oborona.cli.signature_shown import as_object, shown_time, stored
 from oborona.cli.signature_tried import found_in_good_mail, test
 from oborona.cli.terminal import Terminal
-from oborona.milter.signatures.store import Hits, State
+from oborona.milter.signatures.rows import Hits, State
 from oborona.policy.signatures import BrokenSignature, Flag, Kind, Signature, Where, checked
+from oborona.policy.signatures.check import LAST_TIME
 from oborona.types import Mode
 
 _KINDS: Final = click.Choice([kind.value for kind in Kind])
@@ -95,7 +96,7 @@ def add(asked: Asked, /, value: str, ham: Path | None, most: float, as_json: boo
             click.echo(f"oborona: not added: {found} of {total} good messages have it", err=True)
             click.get_current_context().exit(1)
     with as_owner_of(asked.state), stored(asked) as store:
-        ((name, new),) = store.add([one])
+        ((name, new),) = store.add([one], now=now)
     if as_json:
         echo(msgspec.json.encode({"id": name, "new": new}))
     else:
@@ -190,7 +191,7 @@ def expire(asked: Asked, name: str, until: str) -> None:
     now = time.time()
     at = now if until == "now" else 0.0 if until == "never" else when(until, now)
     with as_owner_of(asked.state), stored(asked) as store:
-        store.expire(name, at)
+        store.expire(name, at, now=now)
     echo(f"{name} {'never expires' if not at else 'expires ' + shown_time(at)}")
 
 
@@ -204,15 +205,15 @@ def when(text: str, now: float) -> float:
         return 0.0
     try:
         if text.isascii() and text.isdigit():
-            days = int(text)
-            if 0 < days <= 36_500:
-                return now + days * 86_400
+            at = now + int(text) * 86_400 if len(text) <= 5 else 0.0
         else:
-            return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() + 86_400
+            at = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() + 86_400
     except ValueError:
-        pass
+        at = 0.0
+    if now < at <= LAST_TIME:
+        return at
     raise click.BadParameter(
-        f"{text!r} is neither a number of days, at most 36500, nor a day such as 2026-12-31"
+        f"{text!r} is neither a number of days, at most 99999, nor a day to come such as 2026-12-31"
     )
 
 

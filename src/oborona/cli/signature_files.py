@@ -14,7 +14,7 @@ from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.cli.person import person
 from oborona.cli.signature_shown import stored
-from oborona.milter.signatures.store import State
+from oborona.milter.signatures.rows import State
 from oborona.policy.signatures import BrokenSignature, Flag, Kind, Signature, checked
 from oborona.policy.signatures.model import MAX_SIGNATURES
 
@@ -68,7 +68,7 @@ def import_(asked: Asked, /, file: Any, skip_broken: bool, **given: str) -> None
     if len(found) > MAX_SIGNATURES:
         raise click.UsageError(f"{called}: holds more than {MAX_SIGNATURES} signatures")
     with as_owner_of(asked.state), stored(asked) as store:
-        added = sum(new for _, new in store.add(found))
+        added = sum(new for _, new in store.add(found, now=pattern.created))
     echo(f"{added} added, {len(found) - added} were there already")
 
 

@@ -24,7 +24,7 @@ from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.milter.signatures.store import State
+from oborona.milter.signatures.rows import State
 from oborona.milter.stores import open_stored
 from oborona.policy.signatures import Book, Signature
 from oborona.policy.signatures.check import entity
@@ -88,7 +88,10 @@ def propose(
     if not dry_run:
         with as_owner_of(asked.state), stored(asked) as store:
             names = store.add(
-                [one for one, _ in rows], state=State.PROPOSED, evidence=[told for _, told in rows]
+                [one for one, _ in rows],
+                now=now,
+                state=State.PROPOSED,
+                evidence=[told for _, told in rows],
             )
     _show(
         [(name, one, told) for (name, new), (one, told) in zip(names, rows, strict=True) if new],

@@ -11,8 +11,9 @@ import click
 import msgspec
 
 from oborona.cli.asked import Asked
+from oborona.milter.signatures.rows import Hits
 from oborona.milter.signatures.schema import FILE
-from oborona.milter.signatures.store import Hits, Store
+from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Signature
 
 

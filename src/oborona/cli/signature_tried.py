@@ -37,10 +37,9 @@ def test(
     inside: bool,
     as_json: bool,
 ) -> None:
-    """Say which signatures are found in messages, mboxes, Maildirs or folders; nothing is counted."""
+    """Say which signatures are found in messages, mboxes, Maildirs or folders; nothing is counted, and pictures are not read."""
     if value is None:
-        with asked.site() as site:
-            _tried(asked, paths, site.signatures, as_json=as_json)
+        _tried(asked, paths, asked.signatures(), as_json=as_json)
         return
     try:
         one = checked(

@@ -75,7 +75,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=86_400,
-            description="A process that had nothing to do for so long ends; the next picture starts one.",
+            description="A process that reads and had nothing to do for so long ends; the next picture starts one. The one that looks stays.",
         ),
     ] = 300.0
     late_messages: Annotated[

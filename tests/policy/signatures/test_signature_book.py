@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from oborona.message.normalise import normalise
 from oborona.message.parse import parse
 from oborona.policy.signatures import Book, Flag, Kind, LiveSignatures, Signature, Where, checked
+from oborona.policy.signatures import book as book_of
+from oborona.policy.signatures.book import FEW
 from oborona.policy.signatures.matched import MAX_OWN, Matched, told
+from oborona.policy.signatures.segment import Segment
 from oborona.policy.signatures.words import readings, words
 from oborona.types import Mode
 
@@ -235,6 +238,39 @@ def test_many_at_once_are_made_in_pieces_and_a_few_join_the_last() -> None:
     raw = letter("phrase of number 17. another of number 11999, one more 20049")
     assert found(book, raw) == ["s17", "s11999", "s20049"]
     assert found(book.with_changes([], ["s17", "nobody"]), raw) == ["s11999", "s20049"]
+
+
+def test_many_small_segments_are_joined_without_what_is_gone_or_over() -> None:
+    live = LiveSignatures({"PILLS": sign("cheap pills by post", name="PILLS")})
+    names = [f"s{number}" for number in range(1, 5001)]
+    for start in range(0, 5000, 1000):
+        some = [sign(f"phrase {name} ended", name=name) for name in names[start : start + 1000]]
+        live.follow_store(some, [])
+    live.follow_store([sign("phrase that is over", name="s9000", expires=1000.0)], ["s1"])
+    raw = letter(
+        "phrase s1 ended phrase s77 ended phrase s5000 ended. phrase that is over. Cheap pills by post"
+    )
+    before = live.book
+    assert len(before.segments) > FEW
+    live.settle(1000.0)
+    assert len(live.book.segments) == 1
+    assert found(live.book, raw) == found(before, raw) == ["s77", "PILLS", "s5000"]
+    assert len(live.book) == 5000
+    settled = live.book
+    live.settle(1000.0)
+    assert live.book is settled, "few are left alone"
+
+
+def test_a_large_segment_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_of, "LARGE", 100)
+    many = [sign(f"phrase s{number} ended", name=f"s{number}") for number in range(1, 66)]
+    small = [Segment(many[start : start + 13]) for start in range(0, 65, 13)]
+    joined = Book({one.id: one for one in many}, small).merged(1000.0)
+    (large,) = joined.segments
+    more = [sign(f"more {number} of it", name=f"s{number}") for number in range(100, 105)]
+    again = Book({one.id: one for one in (*many, *more)}, [large, *(Segment([one]) for one in more)])
+    assert [one is large for one in again.merged(1000.0).segments] == [True, False]
+    assert found(again.merged(1000.0), letter("phrase s65 ended, more 104 of it")) == ["s65", "s104"]
 
 
 def test_a_signature_that_a_book_cannot_use_is_named_and_costs_nothing_else() -> None:

@@ -1,0 +1,122 @@
+"""A SQLite file of ours: opened, told from other people's, brought up to date, and its errors in an admin's words.
+
+`application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
+released is never changed; the next one is added below it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+
+BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds; an import some 2 s
+MODE: Final = 0o640  # who wrote to whom, and what a filter looks for, is nobody else's business
+_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class Damaged(StoreError):  # noqa: N818 - reads as what happened
+    """The file is no whole SQLite file."""
+
+
+class Format(NamedTuple):
+    """What a file holds."""
+
+    application_id: int
+    migrations: tuple[tuple[str, ...], ...]  # SQL, of each version from 1 on
+    called: str  # as in "is no ..."
+
+
+def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
+    """Return a connection in autocommit, for one thread at a time.
+
+    Args:
+        path: the file; its folder exists.
+        write: it is also to be written.
+        absent: what to say where there is no file; empty = one is made.
+
+    Raises:
+        StoreError: there is none, or it can't be opened.
+    """
+    try:
+        if not path.exists():
+            if absent:
+                raise StoreError(f"{path}: {absent}; has Oborona run with this state folder?")
+            path.touch(mode=MODE)
+        address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
+        # aiosqlite works on it in a thread of its own, one call at a time.
+        return sqlite3.connect(
+            address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.Error) as error:
+        raise explained(error, path) from error
+
+
+@contextmanager
+def closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Close the connection if what is done with it fails; errors of SQLite come out as `StoreError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        db.close()
+        raise explained(error, path) from error
+    except BaseException:
+        db.close()
+        raise
+
+
+def explained(error: Exception, path: Path) -> StoreError:
+    """Return what an error of SQLite or the system means, in an admin's words."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(f"{path}: no room left on the disk")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
+    if code in _DAMAGED:
+        return Damaged(f"{path}: is damaged ({error})")
+    name = getattr(error, "sqlite_errorname", "")
+    return StoreError(f"{path}: {error}{f' [{name}]' if name else ''}")
+
+
+def checked_version(db: sqlite3.Connection, path: Path, wanted: Format) -> int:
+    """Return the version of a file, 0 of an empty one.
+
+    Raises:
+        StoreVersion: written by a newer Oborona.
+        StoreError: not ours.
+    """
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if owner != wanted.application_id and (owner or version or tables):
+        raise StoreError(f"{path}: is a SQLite file, and not {wanted.called} of Oborona")
+    if version > len(wanted.migrations):
+        raise StoreVersion(
+            f"{path}: is of version {version}, this Oborona knows {len(wanted.migrations)}: written by a newer one"
+        )
+    return int(version)
+
+
+def migrate(db: sqlite3.Connection, wanted: Format) -> None:
+    """Apply what is missing; another process may be doing the same."""
+    newest = len(wanted.migrations)
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == newest:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        for statements in wanted.migrations[version:]:
+            for statement in statements:
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {wanted.application_id}")
+        db.execute(f"PRAGMA user_version = {max(version, newest)}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

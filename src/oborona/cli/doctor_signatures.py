@@ -1,0 +1,55 @@
+"""What `oborona doctor` says of signatures: how many there are, and whether their store can be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import PolicyError, StoreError
+from oborona.milter import status
+from oborona.milter.signatures.rows import State as Stands
+from oborona.milter.signatures.schema import FILE
+from oborona.milter.signatures.store import Store
+from oborona.types import Mode
+
+
+def signatures(asked: Asked) -> Iterator[Report]:
+    """Look at the store of signatures, and at what workers hold."""
+    path = asked.state / FILE
+    if not path.exists():
+        yield Report("signatures", State.LOOK, f"{path} is not there yet")
+        return
+    try:
+        yield Report("signatures", State.FINE, f"{path}: {_counted(asked)}")
+    except PolicyError:
+        yield Report("signatures", State.LOOK, f"{path}: not counted, for the policy is broken")
+    except StoreError as error:
+        yield Report("signatures", State.WRONG, str(error))
+    for worker in status.read(asked.state, time.time()):
+        if worker.signatures_stale:
+            yield Report(
+                "signatures", State.WRONG, f"worker {worker.worker} can't use the store; its log says why"
+            )
+        if worker.signatures.get("broken"):
+            yield Report(
+                "signatures",
+                State.LOOK,
+                f"worker {worker.worker} can't use {worker.signatures['broken']} of them; its log names each",
+            )
+
+
+def _counted(asked: Asked) -> str:
+    now = time.time()
+    with Store(asked.state / FILE, make=False) as store:
+        stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
+    active = [one.signature for one in stored if one.state is Stands.ACTIVE]
+    filed = list(asked.policy().signatures.values())
+    known = [*active, *filed]
+    there = [one for one in known if not one.expired(now)]
+    shadow = sum(one.mode is Mode.SHADOW for one in there)
+    return (
+        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), "
+        f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
+    )
