@@ -63,7 +63,7 @@ def cost(target: str, octets: bytes) -> tuple[float, int]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        before = most_memory()
+        before = most_memory(anew=True)
         clock, begun = time.monotonic(), time.process_time()
         TARGETS[target].holds(octets)
         spent = min(time.process_time() - begun, time.monotonic() - clock)  # see `watched.py`

@@ -1,26 +1,32 @@
-"""One input given to a target, and what it may cost: 2 s of CPU, 300 MB of memory over what was in use before the first.
+"""One input given to a target, and what it may cost: 2 s of CPU, 300 MB of memory over what was in use before it.
 
 CPU rather than the clock on the wall alone: a busy machine is no fault of a parser. Both have to agree, as some virtual machines' accounts of
-CPU jump. An input that never ends is the caller's to stop (libFuzzer's -timeout, pytest's).
+CPU jump. An input that never ends is the caller's to stop (libFuzzer's -timeout, pytest's). The mark of the most memory is set back before each
+input (Linux, proc(5)): what a fuzzer keeps itself is no input's doing.
 """
 
 from __future__ import annotations
 
-import resource
-import sys
+import re
 import time
+from pathlib import Path
 from typing import Final
 
 from tests.fuzz.targets import Target
 
 CPU_S: Final = 2.0
 MEMORY: Final = 300 << 20  # octets
-_UNIT: Final = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+_SET_BACK: Final = b"5"  # what makes the most memory so far that of this moment
+_MOST: Final = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
-def most_memory() -> int:
-    """Return the most octets of memory that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+def most_memory(*, anew: bool = False) -> int:
+    """Return the most octets of memory that this process had since it was asked to count `anew`."""
+    if anew:
+        Path("/proc/self/clear_refs").write_bytes(_SET_BACK)
+    found = _MOST.search(Path("/proc/self/status").read_text("ascii"))
+    assert found is not None
+    return int(found[1]) << 10
 
 
 class Watched:
@@ -28,7 +34,6 @@ class Watched:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._before = most_memory()
 
     def __call__(self, octets: bytes) -> None:
         """Give the target one input.
@@ -36,9 +41,10 @@ class Watched:
         Raises:
             AssertionError: what must hold does not, or the input costs too much.
         """
+        before = most_memory(anew=True)
         clock, begun = time.monotonic(), time.process_time()
         self._target.holds(octets)
         spent = min(time.process_time() - begun, time.monotonic() - clock)
         assert spent < CPU_S, f"{spent:.1f} s of CPU"
-        grown = most_memory() - self._before
+        grown = most_memory() - before
         assert grown < MEMORY, f"{grown >> 20} MB of memory"
