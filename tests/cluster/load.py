@@ -141,7 +141,9 @@ class Load:
     def _wait_until_sent(self) -> None:
         end = time.monotonic() + SENT_S
         quiet = 0
-        while quiet < 10:  # the last flush may not be taken yet
+        while (
+            quiet < 60
+        ):  # the last flush may not be taken yet, by a sender that was just started on a busy machine
             assert time.monotonic() < end, self.reports
             quiet = 0 if self.lacking() else quiet + 1
             time.sleep(0.05)

@@ -295,7 +295,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_takes_no_longer_than_its_length_says(text: str) -> None:
-    chain = [sign(" ".join(["cheap"] * length), name=f"s{length}") for length in range(2, 40)]
+    chain = [sign(" ".join(["cheap"] * length), name=f"s{length}") for length in range(2, 10)]
     patterns = [
         sign(rf"cheap.{{0,20}}pill{number}|x{{20}}y{number}", Kind.PATTERN, f"s{100 + number}")
         for number in range(100)
