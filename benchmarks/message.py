@@ -31,6 +31,7 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.message import (  # noqa: E402
+    alternatives,
     attachments,
     charsets,
     defanged,
@@ -44,7 +45,6 @@ from oborona.message import (  # noqa: E402
     mime,
     parse,
     path_templates,
-    reading,
     shingles,
     templates,
     transfer,
@@ -76,7 +76,7 @@ STEPS: Final[tuple[tuple[str, ModuleType | type, str], ...]] = (
     ("HTML", hypertext, "read"),
     ("HTML: what is hidden", visibility, "mark"),
     ("HTML: skeleton", hypertext, "skeleton"),
-    ("alternatives compared", reading.Reading, "_alternative"),
+    ("alternatives compared", alternatives, "shown"),
     ("attachments", attachments, "attachment"),
     ("lettering", lettering, "judge"),
     ("lettering", lettering, "turned"),
