@@ -2,12 +2,13 @@
 
     python benchmarks/scan.py                              both transports of ours, one after the other
     python benchmarks/scan.py --peer rspamd                the same load on rspamd beside them (Debian's package)
+    python benchmarks/scan.py --no-pictures                without the reader: what is left is no matter of OCR
     python benchmarks/scan.py --soak 50000                 one long run: does memory grow?
 
 Drives the milter door with milterload.py, which plays Postfix's part, on 2,000 messages of the corpus in a fixed random order; unloaded
 (one connection at a time) for latency, then with 32 at once for throughput.  The store is empty at the start of each server.  CPU counts
-the parent, workers, writer and keeper, and the resolver on loopback that both filters ask, which knows no name; the resolver's part stands beside
-the sum.  rspamd runs as its package sets it up; greylisting is off, for it would answer without scanning.
+the parent, workers, writer, keeper, the reader with all that it starts to look at pictures and to read them, and the resolver on loopback that both
+filters ask, which knows no name; the resolver's part stands beside the sum.  rspamd runs as its package sets it up; greylisting is off, for it would answer without scanning.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ def main() -> None:
     parser.add_argument("--peer", choices=["rspamd"], help="the same load on another filter, in the same run")
     parser.add_argument("--transport", action="append", choices=["native", "libmilter"], help="default: both")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--no-pictures", action="store_true", help="with reader.enabled = false")
     parser.add_argument("--soak", type=int, metavar="N", help="N messages in ten runs, memory after each")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
@@ -105,7 +107,12 @@ def main() -> None:
         for transport in asked.transport or (["native"] if asked.soak else ["native", "libmilter"]):
             with ExitStack() as stack:
                 server = stack.enter_context(
-                    oborona(Path(folder) / transport, transport=transport, workers=asked.workers)
+                    oborona(
+                        Path(folder) / transport,
+                        transport=transport,
+                        workers=asked.workers,
+                        pictures=not asked.no_pictures,
+                    )
                 )
                 if asked.soak:
                     soak(server, listing, asked.soak, console)

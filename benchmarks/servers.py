@@ -30,8 +30,8 @@ class Server:
 
 
 @contextmanager
-def oborona(folder: Path, *, transport: str, workers: int) -> Iterator[Server]:
-    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name."""
+def oborona(folder: Path, *, transport: str, workers: int, pictures: bool = True) -> Iterator[Server]:
+    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name; pictures looked at and read, or not."""
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
     with _resolver(folder) as (port, resolver):
@@ -39,7 +39,7 @@ def oborona(folder: Path, *, transport: str, workers: int) -> Iterator[Server]:
             Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
             "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
             "--set", f"milter.workers={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
-            "--set", "log.level=warning", "serve",
+            "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning", "serve",
         ]  # fmt: skip
         with _running(command, folder / "log") as pid:
             _wait(lambda: address.exists() and _unix_answers(address), folder / "log")

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse, subjects
+from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, Enabled, Fields, Name, Sort, Why, refuse, subjects
 from oborona.reputation import locallists
 from oborona.reputation.locallists import BrokenLine, ListAction, Table
 from oborona.reputation.subject import MAILBOXES, Subject
@@ -49,8 +49,8 @@ class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z",
-                max_length=100,
+                pattern=LIST_FILE,
+                max_length=MAX_LIST_FILE,
                 description="File of more entries, one a line, in the policy folder.",
                 extra={"allowed": 'the name of a file in the policy folder, such as "partners.list"'},
             ),

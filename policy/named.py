@@ -28,6 +28,8 @@ Name = Annotated[
     ),
 ]
 
+LIST_FILE: Final = r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z"  # in the policy folder itself, and no hidden one
+MAX_LIST_FILE: Final = 100  # characters of its name
 MAX_TEXT: Final = 2_000  # characters of `when` and `why`
 Enabled = Annotated[bool, Meta(description="false: as if it were not there.")]
 Why = Annotated[str, Meta(max_length=MAX_TEXT, description="A note for the next admin.")]

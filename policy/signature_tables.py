@@ -25,7 +25,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import Enabled, Fields, Name, Sort, refuse
+from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, Enabled, Fields, Name, Sort, refuse
 from oborona.policy.signatures.check import MAX_SCORE, MAX_VALUE, MAX_WORDS, BrokenSignature, checked
 from oborona.policy.signatures.model import Flag, Kind, Signature, Where
 from oborona.toml import Place
@@ -102,8 +102,8 @@ class SignatureListTable(_Common, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z",
-                max_length=100,
+                pattern=LIST_FILE,
+                max_length=MAX_LIST_FILE,
                 description="File in the policy folder, one phrase, pattern or entity a line.",
                 extra={"allowed": 'the name of a file in the policy folder, such as "phrases.list"'},
             ),

@@ -149,7 +149,7 @@ def _pieces(signatures: Sequence[Signature], most: int) -> Iterable[list[Signatu
     piece: list[Signature] = []
     weight = 0
     for one in signatures:
-        adds = PATTERN_WEIGHT if one.kind is Kind.PATTERN else 1
+        adds = _weight([one])
         if piece and weight + adds > most:
             yield piece
             piece, weight = [], 0
