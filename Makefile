@@ -64,4 +64,6 @@ lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	    --group dev -c requirements.lock --upgrade pyproject.toml -o requirements-dev.lock
+	    --extra ml -c requirements.lock --upgrade pyproject.toml -o requirements-ml.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --extra ml --group dev -c requirements-ml.lock --upgrade pyproject.toml -o requirements-dev.lock
