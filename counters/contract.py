@@ -47,11 +47,13 @@ class CounterStore(Protocol):
         """
         ...
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
         Raises:
-            StoreError: the store cannot answer.
+            StoreError: the store cannot answer, or not for all.
         """
         ...
 

@@ -34,9 +34,11 @@ class MemoryCounters:
         self.add(pieces, amounts, now, prefix)
         return before
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`."""
-        return window.timeline(self._kept.get((prefix, shingle), {}), {}, now)
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`."""
+        return [window.timeline(self._kept.get((prefix, shingle), {}), {}, now) for shingle in shingles]
 
     async def top(
         self,

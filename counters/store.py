@@ -29,7 +29,6 @@ from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import Pending, add_to, sights_of, since_forgotten, waiting_cells
-from oborona.counters.record import key_of
 from oborona.counters.rows import NOTHING, Row, first_window, with_packed
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.stored_rows import StoredRows, records_of
@@ -105,25 +104,29 @@ class LmdbCounters(Adding):
         finally:
             self._outgoing.add(keys, pieces, amounts, now, prefix)
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
         Raises:
             StoreError: as in `read`.
         """
-        key = key_of(shingle, prefix)
-        stored = b""
+        keys = keys_of(shingles, prefix)
         with self._reader.transaction() as txn:
             self._stored(txn, [], now)  # drops what is applied
-            if txn is not None and key not in self._hidden():
-                [stored] = records_of(txn, [key], self._doorkeeper, now)
-            gains = self._own_pairs(txn, key)
-        return decode.timeline(
-            stored
-            + waiting_cells(key, self._waiting([key]))
-            + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gains.items()),
-            now,
-        )
+            stored = [b""] * len(keys) if txn is None else records_of(txn, keys, self._doorkeeper, now)
+            gains = [self._own_pairs(txn, key) for key in keys]
+        hidden, waiting = self._hidden(), self._waiting(keys)
+        return [
+            decode.timeline(
+                (b"" if key in hidden else one)
+                + waiting_cells(key, waiting)
+                + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gained.items()),
+                now,
+            )
+            for key, one, gained in zip(keys, stored, gains, strict=True)
+        ]
 
     def close(self) -> None:
         """Flush, sync, and let go of store and spool.

@@ -38,13 +38,16 @@ class StoredCounters:
         """
         return decode.totals(self._records([key_of(shingle, prefix) for shingle in shingles], now), now)
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
         Raises:
             StoreError: the store cannot answer.
         """
-        return decode.timeline(self._records([key_of(shingle, prefix)], now)[0], now)
+        records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
+        return [decode.timeline(one, now) for one in records]
 
     async def top(
         self,

@@ -46,8 +46,10 @@ NAMES: Final = {
     "header-too-long": "a header longer than the limit; the rest of it was not looked at",
     "header-too-many": "more headers than the limit; the rest was not looked at",
     "hidden-text": "HTML with text that a reader does not see, beyond a newsletter's usual preview line",
+    "html-loud": "HTML with huge and red, blinking or running letters",
     "html-too-complex": "HTML built to exhaust a parser (nesting, formatting, attributes); read without its structure",
     "html-too-long": "HTML longer than the limit; the rest was not looked at",
+    "letters-as-numbers": "HTML with plain letters written as numbers, as in &#118;, many of them",
     "line-ends-broken": "lines that end in CR alone",
     "links-too-many": "more links than the limit; the rest was not looked at",
     "marks-piled": "letters under piles of combining marks, or struck out and underlined one by one",
@@ -73,6 +75,7 @@ NAMES: Final = {
     "text-too-long": "more text than the limit; the rest was not looked at",
     "tnef-broken": "a winmail.dat that cannot be read to its end",
     "uuencode-broken": "a uuencoded file that cannot be decoded, or has no end",
+    "words-cut": "HTML with words cut by comments or unknown tags, which a reader does not see",
     "zero-width": "characters without width inside words",
 }
 """name -> what it says"""

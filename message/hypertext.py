@@ -20,6 +20,7 @@ from selectolax.lexbor import LexborHTMLParser
 from oborona.message import quotations, visibility, word_count
 from oborona.message.complexity import exhausting
 from oborona.message.findings import Findings
+from oborona.message.html_manner import manner
 from oborona.message.model import Place
 from oborona.message.skeleton import skeleton
 
@@ -82,7 +83,7 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False, ans
     Args:
         source: decoded and cut to the limit.
         links: how many are read, at most.
-        findings: gets html-too-complex, html-too-long, hidden-text, links-too-many.
+        findings: gets html-too-complex, html-too-long, hidden-text, links-too-many, and what `manner` adds.
         flat: read it by patterns alone, as a page too complex to parse.
         answers: the message answers another, whose words are told apart.
 
@@ -94,6 +95,7 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False, ans
             findings.add("html-too-long", "of all parts")
             return Page()
         return _read_flat(source, links, findings)
+    manner(source, findings)
     prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
     tree = LexborHTMLParser(prepared)
     targets, base = _targets(tree, links, findings)

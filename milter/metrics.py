@@ -1,107 +1,32 @@
-"""What the workers say of themselves, as metrics in the format of Prometheus; docs/monitoring.md is written from `METRICS`."""
+"""What the workers say of themselves, as metrics in the format of Prometheus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from oborona.milter.status import ReaderStatus, Status
+from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS, Description
+from oborona.milter.status import SCAN_S, PolicyStatus, ReaderStatus, Status, TrainerStatus
 
 HEALTHY: Final = "healthy"
 
 
-class Description(NamedTuple):
-    """One metric."""
-
-    name: str
-    help: str
-    labels: tuple[str, ...]
-    counts: bool  # only grows
-
-
-METRICS: Final = (
-    Description("oborona_up", "1 for each worker that runs.", (), counts=False),
-    Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
-    Description(
-        "oborona_policy_wrong",
-        "1 while the policy files are refused and the old policy stays.",
-        (),
-        counts=False,
-    ),
-    Description(
-        "oborona_authentication",
-        "Results of authentication, of each DKIM signature one.",
-        ("method", "result"),
-        counts=True,
-    ),
-    Description("oborona_dns", "What the resolver did, by kind of event.", ("event",), counts=True),
-    Description(
-        "oborona_dns_list_healthy",
-        "1 while the worker trusts a DNS list; at 0 the list counts nothing.",
-        ("list",),
-        counts=False,
-    ),
-    Description(
-        "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome"), counts=True
-    ),
-    Description(
-        "oborona_pictures",
-        "Pictures that scans handed to the reader, by task (look, read) and outcome.",
-        ("task", "outcome"),
-        counts=True,
-    ),
-    Description(
-        "oborona_late",
-        "Messages whose pictures were read after the answer, by what came of it; dropped: too many waited.",
-        ("outcome",),
-        counts=True,
-    ),
-    Description("oborona_late_waiting", "Messages whose pictures wait to be read.", (), counts=False),
-    Description(
-        "oborona_signatures",
-        "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
-        ("state",),
-        counts=False,
-    ),
-    Description(
-        "oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode"), counts=True
-    ),
-    Description(
-        "oborona_signatures_stale",
-        "1 while the store of signatures can't be used and what was known stays.",
-        (),
-        counts=False,
-    ),
-)
-"""Each has the label `worker` first: a worker that is started again begins at zero."""
-
-READER_METRICS: Final = (
-    Description("oborona_reader_up", "1 while the reader runs.", (), counts=False),
-    Description(
-        "oborona_reader_pictures",
-        "Pictures by task and outcome; known: found before; shared: was being done for another message; stopped: killed at a limit.",
-        ("task", "outcome"),
-        counts=True,
-    ),
-    Description(
-        "oborona_reader_seconds", "Seconds that processes of a task were busy.", ("task",), counts=True
-    ),
-    Description("oborona_reader_started", "Processes of a task that were started.", ("task",), counts=True),
-    Description("oborona_reader_waiting", "Pictures that wait.", ("task",), counts=False),
-    Description("oborona_reader_processes", "Processes of a task that run.", ("task",), counts=False),
-)
-"""Of the one reader of a machine."""
-
-
-def exposition(statuses: Sequence[Status], reader: ReaderStatus | None = None) -> bytes:
-    """Return the metrics of all workers, and of the reader if it runs, as text."""
+def exposition(
+    statuses: Sequence[Status],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+) -> bytes:
+    """Return the metrics of all workers, and of the reader, the policy's publisher and the trainer if they run, as text."""
     registry = CollectorRegistry()
     registry.register(_Collected(statuses))
     registry.register(_OfReader(reader))
+    registry.register(_OfPolicy(policy))
+    registry.register(_OfTrainer(trainer))
     return generate_latest(registry)
 
 
@@ -112,9 +37,38 @@ class _OfReader:
     def collect(self) -> Iterator[Metric]:
         """Yield each metric with its samples."""
         for described in READER_METRICS:
-            metric = _family(described, described.labels)
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
             if self._status is not None:
                 for labels, value in sorted(_reader_samples(described.name, self._status)):
+                    metric.add_metric(labels, value)
+            yield metric
+
+
+class _OfPolicy:
+    def __init__(self, status: PolicyStatus | None) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its sample."""
+        for described in POLICY_METRICS:
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help)
+            if self._status is not None:
+                metric.add_metric((), _policy_value(described.name, self._status))
+            yield metric
+
+
+class _OfTrainer:
+    def __init__(self, status: TrainerStatus | None) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its samples."""
+        for described in TRAINER_METRICS:
+            metric = GaugeMetricFamily(described.name, described.help, labels=described.labels)
+            if self._status is not None:
+                for labels, value in sorted(_trainer_samples(described.name, self._status)):
                     metric.add_metric(labels, value)
             yield metric
 
@@ -128,12 +82,28 @@ class _Collected:
         for described in METRICS:
             metric = _family(described, ("worker", *described.labels))
             for status in self._statuses:
+                if isinstance(metric, HistogramMetricFamily):
+                    metric.add_metric((str(status.worker),), _steps(status), status.scan_seconds)
+                    continue
                 for labels, value in sorted(_samples(described.name, status)):
                     metric.add_metric((str(status.worker), *labels), value)
             yield metric
 
 
-def _family(described: Description, labels: tuple[str, ...]) -> CounterMetricFamily | GaugeMetricFamily:
+def _steps(status: Status) -> list[tuple[str, float]]:
+    """Return how many scans took no longer than each step."""
+    steps, so_far = [], 0
+    for step in (*map(str, SCAN_S), "inf"):
+        so_far += status.scans.get(step, 0)
+        steps.append(("+Inf" if step == "inf" else step, float(so_far)))
+    return steps
+
+
+def _family(
+    described: Description, labels: tuple[str, ...]
+) -> CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily:
+    if described.steps:
+        return HistogramMetricFamily(described.name, described.help, labels=labels)
     family = CounterMetricFamily if described.counts else GaugeMetricFamily
     return family(described.name, described.help, labels=labels)
 
@@ -149,6 +119,42 @@ def _reader_samples(name: str, status: ReaderStatus) -> Iterator[tuple[tuple[str
             by_task: dict[str, float] = getattr(status, name.removeprefix("oborona_reader_"))
             for task, value in by_task.items():
                 yield (task,), value
+
+
+def _trainer_samples(name: str, status: TrainerStatus) -> Iterator[tuple[tuple[str, ...], float]]:
+    match name:
+        case "oborona_trainer_up":
+            yield (), 1
+        case "oborona_model_words":
+            for key, number in status.words.items():
+                yield tuple(key.split(" ", 1)), number
+        case "oborona_model_learned":
+            for kind, number in status.learned.items():
+                yield (kind,), number
+        case "oborona_model_changed_seconds":
+            yield (), status.changed
+        case "oborona_model_relearning":
+            yield (), int(status.relearning is not None)
+
+
+def _policy_value(name: str, status: PolicyStatus) -> float:
+    match name:
+        case "oborona_policy_wrong":
+            return int(status.refused is not None)
+        case "oborona_policy_stuck":
+            return int(bool(status.trouble))
+        case "oborona_policy_since_seconds":
+            return status.since
+        case "oborona_policy_changes":
+            return status.changes
+        case "oborona_policy_refusals":
+            return status.refusals
+        case "oborona_policy_refused_at_seconds":
+            return status.refused_at
+        case "oborona_policy_change_seconds":
+            return status.seconds
+        case _:
+            return len(status.late)
 
 
 def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -172,10 +178,23 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
         case "oborona_signature_hits":
             for key, count in status.signature_hits.items():
                 yield tuple(key.split(" ", 1)), count
+        case "oborona_model_wrong":
+            yield (), int(status.model_wrong)
+        case "oborona_final_wrong":
+            yield (), int(bool(status.final_wrong))
+        case "oborona_final_info":
+            if status.final:
+                yield (status.final,), 1
         case "oborona_signatures_stale":
             yield (), int(status.signatures_stale)
-        case "oborona_policy_wrong":
-            yield (), int(status.policy_wrong)
+        case "oborona_rule_hits":
+            for key, count in status.rules.items():
+                yield tuple(key.rsplit(" ", 1)), count
+        case "oborona_would":
+            for key, count in status.would.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_policy_info":
+            yield (status.policy,), 1
         case "oborona_authentication":
             for key, count in status.results.items():
                 yield tuple(key.split(" ", 1)), count

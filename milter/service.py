@@ -1,6 +1,6 @@
-"""The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper` and `reader` run.
+"""The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper`, `reader` and `trainer` run.
 
-    settings and policy are read and checked → state folder and secret → locks → counters → sockets → one supervisor
+    settings and policy are read and checked → state folder and secret → locks → counters → sockets → policy in force → one supervisor
 
 Everything that can be wrong is found here, before the first process is started, and said in one line.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import socket
 import threading
@@ -23,18 +24,25 @@ from typing import Final
 from oborona import lock, secret
 from oborona.config import Listening, Loaded, Milter, Settings
 from oborona.errors import StoreBusy, StoreError, StoreVersion
+from oborona.feedback import schema as word_store
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.native import NativeServer
 from oborona.milter.policy_service.server import PolicyServer
+from oborona.milter.publishing import asking as publishing
+from oborona.milter.publishing.code import KEY_BYTES
+from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.reply import Answer
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
+from oborona.milter.training import LOCK as TRAINER_LOCK
+from oborona.milter.training import train
 from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
+from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.tables import SLOWEST_S
@@ -59,6 +67,7 @@ class Role(StrEnum):
     WRITER = "writer"
     KEEPER = "keeper"
     READER = "reader"
+    TRAINER = "trainer"
 
 
 def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
@@ -76,7 +85,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing was started.
     """
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
-    load_policy(Path(loaded.settings.paths.policy), SCHEMA)
+    before = Before()
+    load_policy(Path(loaded.settings.paths.policy), SCHEMA, before)
     state = Path(loaded.settings.paths.state)
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
@@ -86,6 +96,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             locks.enter_context(lock.hold(state / "keeper.lock", "oborona keeper"))
         if reads := Role.READER in roles and loaded.settings.reader.enabled:
             locks.enter_context(lock.hold(state / "reader.lock", "oborona reader"))
+        if Role.TRAINER in roles:
+            locks.enter_context(lock.hold(state / TRAINER_LOCK, "oborona trainer"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
         if Role.WRITER in roles:
@@ -96,7 +108,10 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             run_reader = partial(reader.serve, loaded.settings.reader, state, listener)
             jobs.append(Job(name="reader", run=run_reader, sockets=(listener,), stops_last=True))
         if Role.WORKER in roles:
-            jobs += _workers(loaded, listening)
+            key = secrets.token_bytes(KEY_BYTES)
+            jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, listening)]
+        if Role.TRAINER in roles:
+            jobs.append(Job(name="trainer", run=partial(train, loaded.settings, state)))
         if Role.KEEPER in roles:
             jobs.append(Job(name="keeper", run=partial(_keep, loaded)))
         grace_s = loaded.settings.milter.drain_s + 5.0
@@ -117,11 +132,17 @@ def prepare_state(state: Path) -> None:
     secret.make(state)
     schema.prepare(state / JOURNAL)
     try:
-        signature_store.open_store(state / signature_store.FILE).close()
+        signature_store.SHARED.open(state / signature_store.FILE).close()
     except StoreVersion:
         raise
     except StoreError as error:  # mail goes on without them; each worker looks again and again
         event(log, logging.ERROR, "signatures of the store are not used", error=error)
+    try:
+        word_store.SHARED.open(state / word_store.FILE).close()
+    except StoreVersion:
+        raise
+    except StoreError as error:  # the weights that are there stay in force; the trainer tries again and again
+        event(log, logging.ERROR, "nothing is learned", error=error)
 
 
 def check_counters(loaded: Loaded, *, writes: bool) -> None:
@@ -142,7 +163,17 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
         return
 
 
-def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
+def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> Job:
+    """Put the policy in force for the workers to come, and return the job that follows its files."""
+    state = Path(loaded.settings.paths.state)
+    publisher = Publisher(Path(loaded.settings.paths.policy), SCHEMA, state, key, before=before)
+    publisher.begin()
+    listener = publishing.listen(state)
+    listening.callback(sockets.close_and_unlink, listener)
+    return Job(name="policy", run=partial(publisher.run, listener), sockets=(listener,))
+
+
+def _workers(loaded: Loaded, key: bytes, listening: ExitStack) -> list[Job]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
     entrances = [Entrance(_listen(settings.milter, listening), partial(_milter, settings.milter))]
@@ -156,7 +187,7 @@ def _workers(loaded: Loaded, listening: ExitStack) -> list[Job]:
     return [
         Job(
             name=f"worker-{number}",
-            run=partial(_work, loaded, number, entrances),
+            run=partial(_work, loaded, number, key, entrances),
             sockets=tuple(entrance.listener for entrance in entrances),
         )
         for number in range(count)
@@ -205,14 +236,16 @@ def policy_service_guard_s(asked: Milter) -> float:
     return STAGES_AT_ONCE * asked.command_deadline_s + SLOWEST_S + GUARD_AFTER_S
 
 
-def _work(loaded: Loaded, number: int, entrances: Sequence[Entrance], ready: Callable[[], None]) -> int:
+def _work(
+    loaded: Loaded, number: int, key: bytes, entrances: Sequence[Entrance], ready: Callable[[], None]
+) -> int:
     """Be one worker until SIGTERM."""
     return Worker(
         number=number,
         settings=loaded.settings,
         name=site_name(loaded),
         state=Path(loaded.settings.paths.state),
-        policy=Path(loaded.settings.paths.policy),
+        key=key,
         entrances=entrances,
     ).run(ready)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -20,6 +20,7 @@ from oborona.authentication.header import results
 from oborona.config import Milter
 from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.inquiry import Inquirer
+from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
 from oborona.milter.reply import ACCEPT, CONTINUE, FIELD_NAME, AddHeader, Answer, RemoveHeader, Reply, refuse
 from oborona.milter.status import Tally
@@ -30,10 +31,10 @@ from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.policy.own import is_own
 from oborona.policy.ports import CounterWriter
-from oborona.policy.scan import Scan, Site, counts, scan, settle, settle_put_off
+from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.settling import counts, settle, settle_put_off
 from oborona.policy.signatures import Signature
 from oborona.policy.stages import Deciding
-from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign, to_text
 from oborona.types import Action, Client, Envelope, Stage, Verdict
@@ -46,7 +47,19 @@ _PLACES: Final = {
     Stage.RECIPIENT: (550, "Recipient"),
 }
 TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
-_UNJOURNALED_FACTS: Final = frozenset({"known", "text"})  # the text is the mailbox's to keep, not ours
+
+
+class InForce(Protocol):
+    """The policy in force, whichever that is at the time."""
+
+    @property
+    def current(self) -> Policy:
+        """The one in use, for what is no message's."""
+        ...
+
+    async def now(self) -> Policy:
+        """Return the one that a message is judged by that begins now; never raises."""
+        ...
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +68,11 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     site: Site
     settings: Milter
     contact: str  # said in refusals; empty = nothing
-    policy: LivePolicy
+    policy: InForce
     counters: CounterWriter
     journal: Callable[[Entry], None]
+    # is told of the policy that judged a message, before that is journaled
+    ruled: Callable[[Policy], None] = lambda _policy: None
     numbers: Numbers
     signing_key: bytes
     inquire: Callable[[], Inquirer]  # a new one for each connection
@@ -90,6 +105,7 @@ class Session:
         self._helo = ""
         self._sender = ""
         self._recipients: list[str] = []
+        self._policy: Policy | None = None  # that the message at hand began with; it ends with it
 
     @property
     def waits(self) -> frozenset[Stage]:
@@ -122,6 +138,7 @@ class Session:
         """Begin a message and judge its sender."""
         self.abort()
         self._sender = sender
+        self._policy = await self._bench.policy.now()
         return await self._stage(Stage.SENDER)
 
     async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
@@ -136,7 +153,8 @@ class Session:
         """Judge the whole message, answer, and then count, journal and log it."""
         bench, now = self._bench, self._bench.clock()
         ident = bench.numbers.next(now)
-        envelope, policy, inquirer = self._envelope(), bench.policy.current, self._inquirer
+        policy = self._policy or await bench.policy.now()
+        envelope, inquirer = self._envelope(), self._inquirer
         self._forget()
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -155,7 +173,7 @@ class Session:
             reply = self._answer(result, message, ident, policy)
         inquirer.end_message()
         # after the answer: the transport writes the reply before the loop comes to this
-        loop.call_soon(self._settle, result, envelope, message, ident, now, loop.time() - started)
+        loop.call_soon(self._settle, result, policy, envelope, message, ident, now, loop.time() - started)
         return reply
 
     def abort(self) -> None:
@@ -166,6 +184,7 @@ class Session:
     def _forget(self) -> None:
         self._sender = ""
         self._recipients = []
+        self._policy = None
         self._macros.pop("i", None)
 
     def close(self) -> None:
@@ -188,7 +207,8 @@ class Session:
 
     async def _stage(self, stage: Stage) -> Reply:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
-        bench, policy = self._bench, self._bench.policy.current
+        bench = self._bench
+        policy = self._policy or await bench.policy.now()
         deciding = bench.deciding(policy)
         if stage not in deciding:
             later = self._content or any(one.order > stage.order for one in deciding)
@@ -211,7 +231,7 @@ class Session:
             if seen.wait_s:
                 await asyncio.sleep(seen.wait_s)
             return CONTINUE
-        self._log(ident, envelope, seen.verdict, stage=stage)
+        self._log(ident, policy, envelope, seen.verdict, stage=stage)
         if seen.verdict.action is Action.TEMPFAIL:
             return refuse(451, "4.7.1", self._words("Try again later", ident))
         decided = seen.verdict.decided_by
@@ -285,6 +305,7 @@ class Session:
     def _settle(
         self,
         result: Scan | Verdict,
+        policy: Policy,
         envelope: Envelope,
         message: Gathered,
         ident: int,
@@ -295,6 +316,7 @@ class Session:
         scanned = result if isinstance(result, Scan) else None
         try:
             if scanned is not None:
+                self._bench.tally.judged(verdict, took)
                 settle(scanned.pieces, verdict, self._bench.counters, now=now)
                 if not is_own(envelope):
                     self._bench.tally.authenticated(scanned.evidence.identity)
@@ -303,17 +325,35 @@ class Session:
                 self._bench.signed(scanned.signatures.signatures, now)
                 for fault in (*scanned.faults, *scanned.failed):
                     event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
-            self._bench.journal(_entry(ident, now, envelope, message, verdict, scanned))
+                self._bench.ruled(scanned.policy)
+            self._bench.journal(entry_of(ident, now, policy, envelope, message.size, verdict, scanned))
             if scanned is not None and counts(verdict):
                 self._bench.late(ident, scanned)
         except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a count, not the mail
             self._log_fault(ident, error, Stage.CONTENT)
-        self._log(ident, envelope, verdict, stage=Stage.CONTENT, size=message.size, ms=round(took * 1000, 1))
+        self._log(
+            ident,
+            policy,
+            envelope,
+            verdict,
+            stage=Stage.CONTENT,
+            size=message.size,
+            ms=round(took * 1000, 1),
+        )
 
     def _log_fault(self, ident: int, error: Exception, stage: Stage) -> None:
         log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
 
-    def _log(self, ident: int, envelope: Envelope, verdict: Verdict, *, stage: Stage, **more: object) -> None:
+    def _log(
+        self,
+        ident: int,
+        policy: Policy,
+        envelope: Envelope,
+        verdict: Verdict,
+        *,
+        stage: Stage,
+        **more: object,
+    ) -> None:
         self._bench.tally.count(stage, verdict.action)
         event(
             log,
@@ -332,6 +372,12 @@ class Session:
             line=verdict.line,
             decided_by=verdict.decided_by,
             reason=reason(verdict),
+            policy=policy.version,
+            **(
+                {}
+                if verdict.would is None
+                else {"would": verdict.would.action, "would_score": verdict.would.score}
+            ),
             **more,
         )
 
@@ -339,32 +385,3 @@ class Session:
 def _too_many_headers(policy: Policy) -> Verdict:
     line = policy.verdict.reject_score
     return Verdict(action=Action.REJECT, score=0.0, line=line, decided_by=TOO_MANY_HEADERS)
-
-
-def _entry(
-    ident: int, now: float, envelope: Envelope, message: Gathered, verdict: Verdict, scanned: Scan | None
-) -> Entry:
-    facts = {} if scanned is None else msgspec.structs.asdict(scanned.facts)
-    return Entry(
-        id=ident,
-        time=now,
-        verdict=verdict.action,
-        score=verdict.score,
-        line=verdict.line,
-        decided_by=verdict.decided_by,
-        queue_id=envelope.queue_id,
-        message_id="" if scanned is None else scanned.message.message_id,
-        client_ip=envelope.client.ip,
-        helo=envelope.helo,
-        sender=envelope.sender,
-        recipients=envelope.recipients,
-        login=envelope.login,
-        size=message.size,
-        subject="" if scanned is None else scanned.message.subject,
-        rules=verdict.rules,
-        findings=verdict.findings,
-        facts={name: value for name, value in facts.items() if name not in _UNJOURNALED_FACTS},
-        shingles=() if scanned is None else scanned.pieces.shingles,
-        policy_version="" if scanned is None else scanned.policy.version,
-        partial=scanned is None or scanned.facts.partial,
-    )

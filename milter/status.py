@@ -5,18 +5,41 @@ The file is replaced as a whole, so that a reader never sees half of one.  It is
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from oborona.authentication.model import Identity
 from oborona.errors import StoreError
-from oborona.types import Action, Stage
+from oborona.types import Action, Stage, Verdict
 
 STATUS: Final = "status"  # folder in the state folder
 READER: Final = "reader"  # its file there
+TRAINER: Final = "trainer"  # the same
+PUBLISHER: Final = "policy"  # the same
 WRITE_S: Final = 5.0
+SCAN_S: Final = (
+    0.001,
+    0.002,
+    0.003,
+    0.005,
+    0.007,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    30.0,
+)
+"""Steps of the histogram of how long scans take, in seconds."""
 STALE_S: Final = 30.0  # a file that was not written for so long is of a worker that runs no more
 
 
@@ -38,7 +61,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     time: float  # when it was written, Unix seconds
     policy: str  # version in use
-    policy_wrong: bool = False  # the files as they are now are refused, the old policy stays
     verdicts: dict[str, int] = {}  # "stage action" → how often
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
@@ -49,6 +71,18 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     signatures: dict[str, int] = {}  # live, shadow, expired, broken → how many are known
     signature_hits: dict[str, int] = {}  # "flag mode" → how often any was found
     signatures_stale: bool = False  # their store can't be used, what was known stays
+    model: str = ""  # version of the weights of the content model; empty = there are none
+    model_wrong: bool = False  # they can't be used
+    final: str = ""  # version of the final model in use; empty = there is none
+    final_wrong: str = ""  # why the file of the final model is refused; empty = it is not
+    rules: dict[str, int] = {}  # "NAME mode" → messages that it hit
+    would: dict[
+        str, int
+    ] = {}  # "action action" → messages with the first that everything in shadow mode would have given the second
+    scans: dict[
+        str, int
+    ] = {}  # seconds, one of `SCAN_S` → messages that took so long and longer than the step before
+    scan_seconds: float = 0.0  # of all scans together
 
 
 class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,18 +97,76 @@ class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
     processes: dict[str, int] = {}  # that run
 
 
-class Tally:
-    """Counts verdicts by stage and action, and results of authentication."""
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with the policy files, and where."""
 
-    __slots__ = ("counts", "results")
+    problem: str
+    file: str = ""
+    line: int = 0  # 1-based, 0 = unknown
+    column: int = 0  # 1-based, 0 = unknown
+    text: str = ""  # of that line, as it was read
+
+
+class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of the process that publishes the policy."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    version: str  # in force
+    since: float  # Unix seconds
+    changes: int = 0  # of the policy in force, since the service started
+    refusals: int = 0  # times that files were found broken
+    seconds: float = 0.0  # that the last change took, from when it was seen until all workers judged by it
+    late: tuple[int, ...] = ()  # workers that were not ready then
+    refused: Refusal | None = None  # what is wrong with the files now
+    refused_at: float = 0.0  # when files were found broken last, Unix seconds
+    trouble: str = ""  # why the files, which are right, are not in force
+
+
+class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The trainer's words."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    version: str = ""  # of the weights
+    changed: float = 0.0  # when the weights last changed, Unix seconds; 0: never
+    learned: dict[str, int] = {}  # spam, ham → messages that the weights stand on
+    words: dict[str, int] = {}  # "state kind" → how many are written down
+    relearning: float | None = (
+        None  # how far making the weights anew has come, 0..1; None: it is not being done
+    )
+    trouble: str = ""  # why nothing is learned; empty = it is
+
+
+_Said = TypeVar("_Said", ReaderStatus, TrainerStatus)
+
+
+class Tally:
+    """Counts verdicts by stage and action, results of authentication, hits of rules, and how long scans take."""
+
+    __slots__ = ("counts", "results", "rules", "scan_seconds", "scans", "would")
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.results: dict[str, int] = {}
+        self.rules: dict[str, int] = {}
+        self.would: dict[str, int] = {}
+        self.scans: dict[str, int] = {}
+        self.scan_seconds = 0.0
 
     def count(self, stage: Stage, action: Action) -> None:
         """Count one verdict."""
         _add(self.counts, f"{stage.value} {action.value}")
+
+    def judged(self, verdict: Verdict, took_s: float) -> None:
+        """Count the hits of a message's rules, what everything in shadow mode would have done, and how long its scan took."""
+        for hit in verdict.rules:
+            _add(self.rules, f"{hit.name} {hit.mode.value}")
+        if verdict.would is not None:
+            _add(self.would, f"{verdict.action.value} {verdict.would.action.value}")
+        step = bisect_left(SCAN_S, took_s)
+        _add(self.scans, str(SCAN_S[step]) if step < len(SCAN_S) else "inf")
+        self.scan_seconds += took_s
 
     def authenticated(self, identity: Identity) -> None:
         """Count what was found of one message; of several signatures each."""
@@ -110,6 +202,24 @@ def write_reader(state: Path, status: ReaderStatus) -> None:
     _replace(state / STATUS, READER, msgspec.json.encode(status))
 
 
+def write_policy(state: Path, status: PolicyStatus) -> None:
+    """Replace the publisher's file.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, PUBLISHER, msgspec.json.encode(status))
+
+
+def write_trainer(state: Path, status: TrainerStatus) -> None:
+    """Replace the trainer's file.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, TRAINER, msgspec.json.encode(status))
+
+
 def remove(state: Path, worker: int) -> None:
     """Take a worker's file away: it serves no more.
 
@@ -126,6 +236,24 @@ def remove_reader(state: Path) -> None:
         StoreError: it stays.
     """
     _remove(state / STATUS / f"{READER}.json")
+
+
+def remove_policy(state: Path) -> None:
+    """Take the publisher's file away.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{PUBLISHER}.json")
+
+
+def remove_trainer(state: Path) -> None:
+    """Take the trainer's file away.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{TRAINER}.json")
 
 
 def _replace(folder: Path, name: str, octets: bytes) -> None:
@@ -147,9 +275,27 @@ def _remove(file: Path) -> None:
 
 def read_reader(state: Path, now: float) -> ReaderStatus | None:
     """Return what the reader said last, None if it does not run."""
+    return _read_one(state, READER, ReaderStatus, now)
+
+
+def read_trainer(state: Path, now: float) -> TrainerStatus | None:
+    """Return what the trainer said last, None if it does not run."""
+    return _read_one(state, TRAINER, TrainerStatus, now)
+
+
+def _read_one(state: Path, name: str, kind: type[_Said], now: float) -> _Said | None:
     try:
-        said = (state / STATUS / f"{READER}.json").read_bytes()
-        status = msgspec.json.decode(said, type=ReaderStatus)
+        status = msgspec.json.decode((state / STATUS / f"{name}.json").read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError):  # gone, or of another version
+        return None
+    return status if abs(now - status.time) <= STALE_S else None
+
+
+def read_policy(state: Path, now: float) -> PolicyStatus | None:
+    """Return what the publisher said last, None if it does not run."""
+    try:
+        said = (state / STATUS / f"{PUBLISHER}.json").read_bytes()
+        status = msgspec.json.decode(said, type=PolicyStatus)
     except (OSError, msgspec.DecodeError):  # gone, or of another version
         return None
     return status if abs(now - status.time) <= STALE_S else None

@@ -13,6 +13,7 @@ from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.spooled import Spooled
 from oborona.counters.stats import Stats
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import StoredCounters, open_reader
@@ -45,6 +46,11 @@ def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | 
             durability=settings.counters.durability,
         )
     return LmdbCounters(state / COUNTERS, name, durability=settings.counters.durability)
+
+
+def open_adding(settings: Settings, state: Path, name: str) -> Spooled:
+    """Return the counters of a process that adds and never asks, as `open_counters` names them; the writer brings them where all are kept."""
+    return Spooled(state / COUNTERS, name, durability=settings.counters.durability)
 
 
 def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWriter:

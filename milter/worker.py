@@ -1,10 +1,9 @@
 """A worker: one event loop that does all the thinking of its share of connections.
 
-    open stores → probe DNS lists → serve the sockets → until SIGTERM: flush counters, look for a changed policy, probe, report →
-    drain, and listen no more → write what is left
+    open stores → load the policy in force → probe DNS lists → serve the sockets → until SIGTERM: flush counters, make ready the
+    policy that is offered, probe, report → drain, and listen no more → write what is left
 
-SIGHUP, and any change in the policy folder, load the policy again: whole or not at all; what is wrong is logged once and the old one
-stays.  Stores are opened here, after the fork.
+The policy is what the publisher puts in force (`oborona.milter.publishing`); the policy folder is never read here.  Stores are opened here, after the fork.
 """
 
 from __future__ import annotations
@@ -26,30 +25,36 @@ import uvloop
 from oborona import secret
 from oborona.config import Settings
 from oborona.errors import StoreError
+from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.message.shingles import Hasher
 from oborona.milter import status
 from oborona.milter.asking import Asking
+from oborona.milter.content_model import Taught
 from oborona.milter.door import DoorFactory
+from oborona.milter.final_model import FILE as FINAL_FILE
+from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
 from oborona.milter.places import Places
+from oborona.milter.publishing.follow import FollowedPolicy
 from oborona.milter.reader.client import Line
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.late import LateReading
+from oborona.milter.reader.meaning import Meanings as EncodedMeanings
 from oborona.milter.reader.service import SOCKET
+from oborona.milter.ruled import Ruled
 from oborona.milter.session import Bench, Session
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
 from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Site
-from oborona.policy.watch import LivePolicy
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
 
 JOURNAL: Final = "journal.db"
-WATCH_S: Final = 1.0  # between looks at the policy folder
 LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
 
@@ -92,8 +97,8 @@ class Worker:
         number: 0 and up; workers that run at once have different ones.
         settings: of the site.
         name: authserv-id.
-        state: folder of the stores.
-        policy: folder of the policy.
+        state: folder of the stores, and of the policy in force.
+        key: of this service, as the publisher of the policy has it.
         entrances: what it serves; at least one.
     """
 
@@ -104,19 +109,22 @@ class Worker:
         settings: Settings,
         name: str,
         state: Path,
-        policy: Path,
+        key: bytes,
         entrances: Sequence[Entrance],
     ) -> None:
         self._number = number
         self._settings = settings
         self._name = name
         self._state = state
-        self._policy = LivePolicy(policy, SCHEMA)
         self._places = Places(settings.places)
-        self._signatures = Followed(state / signature_store.FILE, lambda: self._policy.current.signatures)
+        self._final = FollowedFinal(state / FINAL_FILE, SCHEMA)
+        self._signatures = Followed(state / signature_store.FILE)
+        self._policy = FollowedPolicy(
+            state, number, SCHEMA, key, Path(settings.paths.policy), self._signatures.prepare
+        )
+        self._taught = Taught(state / WEIGHTS, least=settings.learning.min_learned)
         self._entrances = entrances
         self._stop = asyncio.Event()
-        self._reload = asyncio.Event()
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
         self._full = False  # it was said that adds are turned away
@@ -130,9 +138,11 @@ class Worker:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reload.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
         keys = secret.load(self._state)
-        self._signatures.begin()
+        self._policy.begin()
+        self._signatures.begin(self._policy.current.signatures)
+        self._final.begin()
         asking, tally = Asking(self._settings, self._name), status.Tally()
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
@@ -157,6 +167,7 @@ class Worker:
                 policy=self._policy,
                 counters=counters,
                 journal=journal.append,
+                ruled=Ruled(journal).note,
                 numbers=Numbers(self._number),
                 signing_key=keys.signature,
                 clock=time.time,
@@ -179,14 +190,16 @@ class Worker:
                     chores.create_task(chore)
                     for chore in (
                         self._flush(counters),
-                        self._watch(),
+                        self._policy.watch(),
                         asking.watch(lambda: self._policy.current),
                         self._places.watch(),
                         self._signatures.watch(),
+                        self._final.watch(),
                         self._report(asking, tally, line, late),
                     )
                 ]
                 await self._stop.wait()
+                self._policy.leave()
                 grace_s = self._settings.milter.drain_s
                 draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
                 await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
@@ -219,8 +232,16 @@ class Worker:
             regions=tuple(self._settings.site.regions.split()),
             places=self._places,
             signatures=self._signatures,
+            content=self._taught,
+            final=self._final,
+            meanings=self._meanings(line),
             pictures=eyes if asked.enabled else Blind(),
         )
+
+    def _meanings(self, line: Line) -> Meanings:
+        wait_s = min(self._settings.reader.meaning_wait_s, self._settings.milter.deadline_s / 2)
+        wanted = self._settings.reader.enabled and self._settings.reader.meaning
+        return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
 
     async def _flush(self, counters: Flushed) -> None:
         while True:
@@ -244,24 +265,6 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    async def _watch(self) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(WATCH_S):
-                    await self._reload.wait()
-            except TimeoutError:
-                pass
-            asked = self._reload.is_set()
-            self._reload.clear()
-            before = self._policy.error
-            # in a thread: a list of a million entries takes its time to be read
-            if await asyncio.to_thread(self._policy.reload, force=asked):
-                event(log, logging.INFO, "policy loaded", version=self._policy.current.version)
-            elif self._policy.error is not None and (asked or str(self._policy.error) != str(before)):
-                event(log, logging.ERROR, "policy refused, the old one stays", error=self._policy.error)
-            elif self._policy.error is None and before is not None:
-                event(log, logging.INFO, "policy is right again", version=self._policy.current.version)
-
     async def _report(self, asking: Asking, tally: status.Tally, line: Line, late: LateReading) -> None:
         """Write what this worker has to say of itself, again and again."""
         trouble = ""
@@ -271,9 +274,12 @@ class Worker:
                 pid=os.getpid(),
                 time=time.time(),
                 policy=self._policy.current.version,
-                policy_wrong=self._policy.error is not None,
                 verdicts=tally.counts,
                 results=tally.results,
+                rules=tally.rules,
+                would=tally.would,
+                scans=tally.scans,
+                scan_seconds=tally.scan_seconds,
                 dns=msgspec.structs.asdict(asking.resolver.stats),
                 lists=asking.lists.statuses(),
                 pictures=line.outcomes,
@@ -282,6 +288,10 @@ class Worker:
                 signatures=self._signatures.numbers,
                 signature_hits=self._signatures.found,
                 signatures_stale=self._signatures.stale,
+                model=self._taught.version,
+                model_wrong=bool(self._taught.trouble),
+                final=self._final.version,
+                final_wrong=str(self._final.error or ""),
             )
             try:
                 status.write(self._state, report)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
+from oborona.policy.groups import Groups, capped
 from oborona.reputation.locallists import ListAction, Match
-from oborona.types import Action, Finding, Mode, RuleHit, Verdict
+from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 
 BELOW: Final = "below-line"  # nothing that fired was enough
 TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
 PARTIAL: Final = "partial"  # the scan could not be finished; the configured answer was given
 
+_NO_GROUPS: Final = Groups()
+
 
 def decide(
-    hits: Sequence[RuleHit], findings: Sequence[Finding], *, spam_score: float, reject_score: float
+    hits: Sequence[RuleHit],
+    findings: Sequence[Finding],
+    *,
+    spam_score: float,
+    reject_score: float,
+    shadow_spam_score: float | None = None,
+    shadow_reject_score: float | None = None,
+    groups: Groups = _NO_GROUPS,
 ) -> Verdict:
     """Return the verdict of a message or of a stage.
 
@@ -23,23 +35,26 @@ def decide(
         findings: what was found, carried along.
         spam_score: from here on a message is spam.
         reject_score: from here on it is refused; not below `spam_score`.
+        shadow_spam_score: a line on trial in the place of `spam_score`; None = the same.
+        shadow_reject_score: a line on trial in the place of `reject_score`; None = the same.
+        groups: whose caps the live hits keep to already, and those in shadow mode would have to keep to.
 
     Returns:
         A verdict whose score is the live hits' sum, rounded to a hundredth before it is compared, so that what is shown is
         what decided. `line` is the line that was reached, or the next one that was not. The deciding rule is the one whose part, heaviest
-        first, carried the sum over the line.
+        first, carried the sum over the line. `would` is what the shadow rules and lines together would have made of it.
     """
-    live = sorted((hit for hit in hits if hit.mode is Mode.LIVE), key=lambda hit: (-abs(hit.score), hit.name))
-    shadow = sorted(
-        (hit for hit in hits if hit.mode is Mode.SHADOW), key=lambda hit: (-abs(hit.score), hit.name)
-    )
-    score = round(sum((hit.score for hit in live), 0.0), 2)
-    if score >= reject_score:
-        action, line = Action.REJECT, reject_score
-    elif score >= spam_score:
-        action, line = Action.SPAM, spam_score
-    else:
-        action, line = Action.ACCEPT, spam_score
+    live = _heaviest_first(hit for hit in hits if hit.mode is Mode.LIVE)
+    shadow = _heaviest_first(hit for hit in hits if hit.mode is Mode.SHADOW)
+    action, score, line = _held(live, spam_score, reject_score)
+    would = None
+    if shadow or shadow_spam_score is not None or shadow_reject_score is not None:
+        would = _would(
+            _all_live(live, shadow, groups),
+            shadow_spam_score or spam_score,
+            shadow_reject_score or reject_score,
+            action,
+        )
     return Verdict(
         action=action,
         score=score,
@@ -47,7 +62,37 @@ def decide(
         decided_by=BELOW if action is Action.ACCEPT else _decisive(live, line),
         rules=(*live, *shadow),
         findings=tuple(findings),
+        would=would,
     )
+
+
+def _heaviest_first(hits: Iterable[RuleHit]) -> list[RuleHit]:
+    return sorted(hits, key=lambda hit: (-abs(hit.score), hit.name))
+
+
+def _all_live(live: Sequence[RuleHit], shadow: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
+    """Return all hits as if those in shadow mode were live, under the caps of their groups."""
+    as_live = [msgspec.structs.replace(hit, mode=Mode.LIVE) for hit in shadow]
+    return _heaviest_first(capped([*live, *as_live], groups))
+
+
+def _held(hits: Iterable[RuleHit], spam_score: float, reject_score: float) -> tuple[Action, float, float]:
+    """Hold the sum of all hits to both lines: what is done, the sum, and the line."""
+    score = round(sum((hit.score for hit in hits), 0.0), 2)
+    if score >= reject_score:
+        return Action.REJECT, score, reject_score
+    if score >= spam_score:
+        return Action.SPAM, score, spam_score
+    return Action.ACCEPT, score, spam_score
+
+
+def _would(hits: Sequence[RuleHit], spam_score: float, reject_score: float, given: Action) -> Would | None:
+    """What all hits together would have made of it, None where that is what was given."""
+    action, score, line = _held(hits, spam_score, reject_score)
+    if action is given:
+        return None
+    decided_by = BELOW if action is Action.ACCEPT else _decisive(hits, line)
+    return Would(action=action, score=score, line=line, decided_by=decided_by)
 
 
 def _decisive(live: Sequence[RuleHit], line: float) -> str:

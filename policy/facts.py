@@ -18,13 +18,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of one message, or of what is known of it at a stage."""
 
     known: Known
+    time_now: float = 0.0
     client_ip: str = ""
     client_name: str = ""
     client_local: bool = False
     client_own: bool = False
-    client_country: str = ""
-    client_as_number: int = 0
-    client_as_name: str = ""
+    client_country: str | None = None
+    client_as_number: int | None = None
+    client_as_name: str | None = None
     lists_client: Words = frozenset()
     iprev_result: str = Result.NONE.value
     repip_flag: str = Flag.UNKNOWN.value
@@ -38,6 +39,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     sender_domain: str = ""
     login: str = ""
     recipient: str = ""
+    recipient_domain: str = ""
     recipients: int = 0
     message_size: int = 0
     message_truncated: bool = False
@@ -45,35 +47,61 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     message_depth: int = 0
     message_tree: str = ""
     headers: Words = frozenset()
+    headers_count: int = 0
+    received_count: int = 0
     subject: str = ""
+    subject_capitals: float | None = None
+    subject_digits: float | None = None
+    subject_words: int = 0
     from_address: str = ""
     from_name: str = ""
     from_domain: str = ""
     from_count: int = 0
+    from_is_sender: bool = False
+    from_domain_is_sender: bool = False
+    from_name_has_address: bool = False
     reply_to_address: str = ""
     reply_to_domain: str = ""
+    reply_to_differs: bool = False
     to_count: int = 0
+    to_has_recipient: bool = False
+    to_is_from: bool = False
     message_id: str = ""
-    date_age_hours: float = 0.0
+    message_id_domain: str = ""
+    message_id_is_from: bool = False
+    date_age_hours: float | None = None
     mailer: str = ""
+    urgent: bool = False
     bulk: bool = False
     automatic: bool = False
+    unsubscribe: bool = False
+    unsubscribe_one_click: bool = False
     text: str = ""
-    text_language: str = ""
+    text_language: str | None = None
     text_charset: str = ""
     text_words: int = 0
+    text_length: int = 0
+    text_own_share: float | None = None
     text_hidden_share: float = 0.0
     html: bool = False
+    html_only: bool = False
+    html_share: float | None = None
     links: int = 0
     links_hosts: Words = frozenset()
     links_domains: Words = frozenset()
     links_redirected: Words = frozenset()
+    links_anchors: int = 0
+    links_forms: int = 0
+    links_pictures: int = 0
+    links_codes: int = 0
+    links_foreign: int = 0
     addresses: Words = frozenset()
     phones: Words = frozenset()
     wallets: Words = frozenset()
     handles: Words = frozenset()
     list_id: str = ""
     attachments: int = 0
+    attachments_names: Words = frozenset()
     attachments_extensions: Words = frozenset()
     attachments_kinds: Words = frozenset()
     attachments_members: Words = frozenset()
@@ -104,28 +132,38 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     signatures_owners: Words = frozenset()
     signatures_spam_why: str = ""
     signatures_ham_why: str = ""
+    signatures_marks: Words = frozenset()
+    signatures_marked: str = ""
+    model_content: float | None = None
+    model_spam_learned: int = 0
+    model_ham_learned: int = 0
+    model_meaning: float | None = None
     findings: Words = frozenset()
     partial: bool = False
-    mass_hour: int = 0
-    mass_day: int = 0
-    mass_fortnight: int = 0
-    mass_spam: int = 0
-    mass_complaints: int = 0
-    mass_ips: int = 0
-    mass_senders: int = 0
-    mass_recipients: int = 0
+    mass_hour: int | None = None
+    mass_day: int | None = None
+    mass_fortnight: int | None = None
+    mass_spam: int | None = None
+    mass_complaints: int | None = None
+    mass_ips: int | None = None
+    mass_senders: int | None = None
+    mass_recipients: int | None = None
 
-    def count(self, kind: int, window: int, metric: int) -> int:
+    def count(self, kind: int, window: int, metric: int) -> int | None:
         """Return one count of one type of piece; see `Known.count`."""
-        return self.known.count(kind, window, metric)
+        return None if self.known.away else self.known.count(kind, window, metric)
 
-    def ham(self, kind: int, window: int) -> int:
+    def ham(self, kind: int, window: int) -> int | None:
         """Return how many were seen and were not spam."""
-        return self.known.ham(kind, window)
+        return None if self.known.away else self.known.ham(kind, window)
 
-    def spam_share(self, kind: int, window: int) -> float:
+    def spam_share(self, kind: int, window: int) -> float | None:
         """Return the expected share of spam, 0.5 for no history."""
-        return self.known.spam_share(kind, window)
+        return None if self.known.away else self.known.spam_share(kind, window)
+
+    def robotic(self, kind: int) -> float | None:
+        """Return how regularly it came in the last day; see `Known.robotic`."""
+        return self.known.robotic(kind)
 
     def found(self, name: str) -> bool:
         """Tell whether there is a finding of this name."""

@@ -14,12 +14,15 @@ from oborona.message.shingles import envelope_shingles
 from oborona.policy.decide import TEMPERROR, decide, enforced
 from oborona.policy.evidence import Inquiry
 from oborona.policy.gathered import early_facts
+from oborona.policy.groups import capped
 from oborona.policy.history import REPIP_POOR, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
 from oborona.policy.own import is_own
-from oborona.policy.scan import Site, read_known
+from oborona.policy.scan import Site
+from oborona.policy.scripts.scripts import Judged
+from oborona.policy.settling import read_known
 from oborona.policy.stages import awaited
 from oborona.reputation.address import Flag
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
@@ -54,7 +57,7 @@ async def glance(
         return Glance(verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score))
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
-    known, faults = await read_known(site.counters, asked(pieces), now)
+    known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
         by_history, wait_s = _remembered(known, envelope, policy)
@@ -63,19 +66,26 @@ async def glance(
     wanted = awaited(policy, stage)
     evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
     evidence = msgspec.structs.replace(evidence, location=location)
-    hits, failed = policy.compiled.run(early_facts(envelope, known, evidence), stage)
+    facts = early_facts(envelope, known, evidence, now=now)
+    scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
+    before = [
+        *scripted.hits,
+        *evidence.hits,
+        *shadowed(policy.local_lists, envelope, stage, evidence.identity),
+    ]
+    hits, failed = policy.compiled.run(scripted.facts, stage, before)
     findings = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
+    findings += scripted.findings
     verdict = decide(
-        [
-            *hits,
-            *evidence.hits,
-            *shadowed(policy.local_lists, envelope, stage, evidence.identity),
-        ],
+        capped([*hits, *before], policy.groups),
         findings,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
+        shadow_spam_score=policy.verdict.shadow_spam_score,
+        shadow_reject_score=policy.verdict.shadow_reject_score,
+        groups=policy.groups,
     )
-    return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *failed))
+    return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *map(str, scripted.problems), *failed))
 
 
 def _remembered(known: Known, envelope: Envelope, policy: Policy) -> tuple[Verdict | None, float]:

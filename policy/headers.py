@@ -18,6 +18,9 @@ RESULTS: Final = RESULTS_NAME.lower()
 OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
+REASON_LENGTH: Final = (
+    4000  # characters of all rules together: some forty lines of a header, that no mail server refuses
+)
 LOOKED_AT: Final = 1000  # characters of a value: an id behind a longer comment is nobody's honest id
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
@@ -70,15 +73,22 @@ def _authserv_id(value: str) -> str | None:
 
 
 def reason(verdict: Verdict) -> str:
-    """Return why, in one line: each rule's part, heaviest first; findings where no rule fired say so too."""
-    parts = [
-        f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
-        for hit in verdict.rules
-    ]
-    if not parts:
+    """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no rule; each rule's part, heaviest first,
+    those in shadow mode marked and last; what everything in shadow mode would have made of it.
+    """
+    parts = [] if any(hit.name == verdict.decided_by for hit in verdict.rules) else [verdict.decided_by]
+    if not verdict.rules:
         parts = [f"{verdict.decided_by}(no rule fired)"]
-    elif verdict.decided_by not in {hit.name for hit in verdict.rules}:
-        parts.insert(0, verdict.decided_by)
+    room = REASON_LENGTH
+    for place, hit in enumerate(verdict.rules):
+        part = f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
+        room -= len(part) + 1
+        if room < 0:
+            parts.append(f"({len(verdict.rules) - place} more)")
+            break
+        parts.append(part)
+    if verdict.would is not None:
+        parts.append(f"would:{verdict.would.action}={verdict.would.score:.1f}[shadow]")
     return " ".join(parts)
 
 

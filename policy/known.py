@@ -10,12 +10,16 @@ picture's look are no such fingerprint: alike pictures share one at least, and o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
 from math import ceil
 from operator import itemgetter
 from typing import Final
 
+from oborona.counters.window import Timeline
 from oborona.message.shingles import Type
+from oborona.policy.expression.flow import MIN_MESSAGES, robotic
 from oborona.policy.ports import Totals
 from oborona.reputation.address import Counts, History, RepIP, judge
 from oborona.reputation.share import spam_share
@@ -33,6 +37,8 @@ FINGERPRINTS: Final = frozenset(
         Type.PICTURE_TEXT,
     }
 )
+
+MAX_LINES: Final = 16  # time-lines read for one message
 
 _SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})  # texts that are mostly of few words
 _EVIDENCE: Final = itemgetter(
@@ -52,19 +58,35 @@ class Known:
     Args:
         shingles: as they were asked for.
         totals: the store's answer, in the same order.
+        lines: time-lines of some of them, by type.
+        away: the store did not answer: nothing is known, and nothing is 0.
     """
 
-    __slots__ = ("_repip", "_rows")
+    __slots__ = ("_lines", "_repip", "_rows", "away")
 
-    def __init__(self, shingles: Sequence[Shingle] = (), totals: Sequence[list[list[int]]] = ()) -> None:
+    def __init__(
+        self,
+        shingles: Sequence[Shingle] = (),
+        totals: Sequence[list[list[int]]] = (),
+        *,
+        lines: Mapping[int, Sequence[Timeline]] | None = None,
+        away: bool = False,
+    ) -> None:
+        self.away = away
+        self._lines = lines or {}
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
             self._rows.setdefault(kind, []).append(rows)
 
+    @property
+    def rows(self) -> Mapping[int, Totals]:
+        """The counts of each type's pieces, in the order in which they were asked for."""
+        return self._rows
+
     def joined(self, other: Known) -> Known:
         """Return what both know, of different shingles of one message."""
-        both = Known()
+        both = Known(lines={**self._lines, **other._lines}, away=self.away)
         both._rows = {kind: list(rows) for kind, rows in self._rows.items()}
         for kind, rows in other._rows.items():
             both._rows.setdefault(kind, []).extend(rows)
@@ -114,6 +136,15 @@ class Known:
         rows = self._rows.get(kind)
         return Counts() if rows is None else Counts(*_EVIDENCE(_worst(rows)[window]))
 
+    def robotic(self, kind: int) -> float | None:
+        """Return how regularly a type of piece came in the last day, of the most regular one; None for too few to tell."""
+        found = [
+            regular
+            for line in self._lines.get(kind, ())
+            if (regular := robotic([bucket[Metric.SEEN] for bucket in line.buckets])) is not None
+        ]
+        return max(found, default=None)
+
     def ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam."""
         return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
@@ -128,6 +159,17 @@ class Known:
         return spam_share(self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM))
 
 
+def lines_wanted(shingles: Sequence[Shingle], totals: Totals, types: frozenset[int]) -> tuple[Shingle, ...]:
+    """Return the shingles whose time-lines are worth a look: of these types, with messages enough to have a rhythm; at most MAX_LINES."""
+    found = (
+        shingle
+        for shingle, rows in zip(shingles, totals, strict=True)
+        if shingle.type in types and rows[Window.DAY][Metric.SEEN] >= MIN_MESSAGES
+    )
+    return tuple(islice(found, MAX_LINES))
+
+
+@lru_cache(maxsize=256)  # a scan asks eight times, for one of few numbers
 def shared_values(kind: int, values: int) -> int:
     """Return how many of the values that hang on one fingerprint two texts must share to count as near-duplicates.
 

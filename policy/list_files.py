@@ -45,7 +45,7 @@ class ListFiles:
     """Tables of list files, kept from one policy to the next."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, _Known] = {}
+        self._known: dict[str, _Known] = {}  # by name: a copy of the folder has the same lists
 
     def read(
         self, directory: Path, sources: Sequence[ListSource], *, force: bool = False
@@ -61,7 +61,7 @@ class ListFiles:
             PolicyError: a file that can't be used, with its line; what was known before stays known.
         """
         lists: list[LocalList] = []
-        used: dict[Path, _Known] = {}
+        used: dict[str, _Known] = {}
         digest = hashlib.sha256()
         for source in sources:
             if not source.enabled:
@@ -69,10 +69,10 @@ class ListFiles:
             tables = [source.entries] if len(source.entries) else []
             if source.file:
                 path = directory / source.file
-                if path not in used:
-                    used[path] = self._one(path, source, force)
-                    digest.update(path.name.encode() + b"\0" + used[path].digest)
-                table = used[path].table
+                if source.file not in used:
+                    used[source.file] = self._one(path, source, force)
+                    digest.update(source.file.encode() + b"\0" + used[source.file].digest)
+                table = used[source.file].table
                 vain = in_vain(table, source.of)
                 if vain is not None:
                     raise PolicyError(f"local list {source.name}: {vain[1]}", file=str(path), line=vain[0])
@@ -93,7 +93,7 @@ class ListFiles:
         return LocalLists(lists), digest.digest() if used else b""
 
     def _one(self, path: Path, source: ListSource, force: bool) -> _Known:
-        known = self._known.get(path)
+        known = self._known.get(source.file)
         seen = look(path)
         if known is not None and known.look == seen and not force:
             return known

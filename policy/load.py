@@ -1,6 +1,6 @@
 """A folder of policy files to a policy, as one whole or not at all.
 
-All `*.toml` files of the folder are read in the order of their names; names that begin with a dot are editors' own.
+All `*.toml` and `*.lua` files of the folder are read in the order of their names; names that begin with a dot are editors' own.
 A file that is empty, or whose last line does not end, is taken for half-written: `score = 10` may be the beginning of
 `score = 100`. So are a folder that is missing or holds no policy file: an empty policy would let everything through.
 List files (`*.list`) are read where a list of any sort names them.
@@ -16,16 +16,28 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.expression import CompiledRules, Schema, compile_rules
-from oborona.policy.list_files import ListFiles
-from oborona.policy.merge import merge
-from oborona.policy.rules import Rule, VerdictLines
-from oborona.policy.signature_files import SignatureFiles
+from oborona.policy.before import Before
+from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
+from oborona.policy.groups import Groups
+from oborona.policy.merge import Merged, merge
+from oborona.policy.rules import Condition, Rule, VerdictLines
+from oborona.policy.scripts.loading import Loaded
+from oborona.policy.scripts.scripts import Scripts
+from oborona.policy.scripts.source import MAX_BYTES as MAX_SCRIPT
+from oborona.policy.signatures.matched import rule_name
 from oborona.policy.signatures.model import Signature
-from oborona.policy.tables import AuthenticationTable, GreylistTable, PicturesTable, RepIpTable
+from oborona.policy.tables import (
+    AuthenticationTable,
+    FinalTable,
+    GreylistTable,
+    MeaningTable,
+    PicturesTable,
+    RepIpTable,
+)
 from oborona.reputation.dnslists import DnsList
 from oborona.reputation.locallists import LocalLists
-from oborona.toml import Document, read
+from oborona.toml import Document
+from oborona.types import Stage
 
 MAX_FILES: Final = 200  # more are not written by people
 VERSION_LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
@@ -39,11 +51,16 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     greylist: GreylistTable
     authentication: AuthenticationTable
     pictures: PicturesTable
+    final: FinalTable
+    meaning: MeaningTable
     rules: tuple[Rule, ...]  # those switched off included
+    conditions: tuple[Condition, ...]
+    groups: Groups
     dns_lists: tuple[DnsList, ...]  # those switched off included
     local_lists: LocalLists  # those switched on
     signatures: Mapping[str, Signature]  # those switched on, by id
     compiled: CompiledRules
+    scripts: Scripts | None = None  # None: there are none
     version: str  # hash of names and contents: the same everywhere for the same files
     origins: Mapping[
         str, str
@@ -52,18 +69,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
 
 
-def policy_files(directory: Path, suffix: str = ".toml") -> list[Path]:
+def policy_files(directory: Path, *suffixes: str) -> list[Path]:
     """Return the policy files of a folder in their order.
 
     Args:
         directory: the folder.
-        suffix: of their names; `.list` for list files.
+        suffixes: of their names; none = `.toml`.
 
     Raises:
         PolicyError: the folder cannot be read.
     """
+    wanted = suffixes or (".toml",)
     try:
-        names = sorted(path for path in directory.iterdir() if path.suffix == suffix and path.name[0] != ".")
+        names = sorted(path for path in directory.iterdir() if path.suffix in wanted and path.name[0] != ".")
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise PolicyError(f"the policy folder cannot be read: {why}", file=str(directory)) from fault
@@ -73,56 +91,80 @@ def policy_files(directory: Path, suffix: str = ".toml") -> list[Path]:
 def load_policy(
     directory: Path,
     schema: Schema,
-    lists: ListFiles | None = None,
-    signatures: SignatureFiles | None = None,
+    before: Before | None = None,
     *,
+    named: Path | None = None,
     force: bool = False,
+    to_code: ToCode = code_of,
 ) -> Policy:
     """Return the policy that a folder holds.
 
     Args:
         directory: read now, each file once.
         schema: the facts that rules may name.
-        lists: what is known of list files; those that look as before are not read again.
-        signatures: the same for those of signatures.
-        force: read them even so.
+        before: what is known of policies loaded before; None = nothing.
+        named: the folder that places of TOML files name, where this is a copy of it.
+        force: read list files even if they look as before.
+        to_code: as of `compile_rules`.
 
     Raises:
         PolicyError: anything wrong with any file; nothing else.
     """
-    files = policy_files(directory)
-    if not files:
+    tables, scripts = policy_files(directory), policy_files(directory, ".lua")
+    if not tables:
         raise PolicyError("the policy folder holds no *.toml file", file=str(directory))
+    files = sorted([*tables, *scripts])
+    before = before or Before()
     if len(files) > MAX_FILES:
         raise PolicyError(
             f"the policy folder holds {len(files)} files; at most {MAX_FILES}", file=str(directory)
         )
-    documents: list[Document] = []
+    documents: dict[Path, Document] = {}
+    octets: dict[Path, bytes] = {path: _script(path) for path in scripts}
+    for path in tables:
+        documents[path], octets[path] = before.documents.read(path, named or directory)
     digest = hashlib.sha256()
     for path in files:
-        document, raw = _read(path)
-        documents.append(document)
+        raw = octets[path]
         digest.update(
             f"{len(path.name)}:{len(raw)}:".encode() + path.name.encode("utf-8", "surrogateescape") + raw
         )
-    merged = merge(documents)
-    local_lists, contents = (lists or ListFiles()).read(directory, merged.local_lists, force=force)
+    if scripts:
+        loaded = Loaded({str(path): octets[path] for path in scripts}, schema)
+        schema = loaded.schema
+        documents |= {path: loaded.document(str(path)) for path in scripts}
+    merged = merge([documents[path] for path in files])
+    bound = loaded.bound(merged.rules) if scripts else None
+    local_lists, contents = before.lists.read(directory, merged.local_lists, force=force)
     digest.update(contents)
-    found, contents = (signatures or SignatureFiles()).read(
+    found, contents = before.signatures.read(
         directory, merged.signatures, merged.signature_lists, force=force
     )
     digest.update(contents)
+    before.documents.keep(frozenset(path.name for path in tables))
     return Policy(
         verdict=merged.verdict,
         repip=merged.repip,
         greylist=merged.greylist,
         authentication=merged.authentication,
         pictures=merged.pictures,
+        final=merged.final,
+        meaning=merged.meaning,
         rules=merged.rules,
+        conditions=merged.conditions,
+        groups=merged.groups,
         dns_lists=merged.dns_lists,
         local_lists=local_lists,
         signatures=found,
-        compiled=compile_rules(merged.rules, schema),
+        compiled=compile_rules(
+            [rule for rule in merged.rules if not rule.scripted],
+            schema,
+            merged.conditions,
+            hit_before(merged) | (bound.stages if bound else {}),
+            to_code,
+            before.rules,
+        ),
+        scripts=bound,
         version=digest.hexdigest()[:VERSION_LENGTH],
         origins=merged.origins,
         lists=merged.lists,
@@ -130,14 +172,22 @@ def load_policy(
     )
 
 
-def _read(path: Path) -> tuple[Document, bytes]:
-    document, raw = read(path, PolicyError)
-    if not raw.strip():
-        raise PolicyError(
-            "is empty: half-written? A file may be switched off by a comment", file=str(path), line=1
-        )
-    if not raw.endswith(b"\n"):
-        raise PolicyError(
-            "its last line does not end: half-written?", file=str(path), line=raw.count(b"\n") + 1
-        )
-    return document, raw
+def hit_before(merged: Merged) -> dict[str, Stage]:
+    """Return the names that can be hit before the rules run, as their expressions may ask for by `fired`, with the stage from which that is known."""
+    found = dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
+    for one in merged.dns_lists:
+        found[one.name] = max((of.stage for of in one.of), key=lambda stage: stage.order)
+    for source in merged.local_lists:
+        found[source.name] = max((of.stage for of in source.of), key=lambda stage: stage.order)
+    return found
+
+
+def _script(path: Path) -> bytes:
+    try:
+        # Looked at before it is opened: opening a pipe waits for its writer.
+        if not path.is_file():
+            raise PolicyError("is not a plain file", file=str(path))
+        with path.open("rb") as handle:
+            return handle.read(MAX_SCRIPT + 1)
+    except OSError as fault:
+        raise PolicyError(f"cannot be read: {fault.strerror or fault}", file=str(path)) from fault

@@ -10,9 +10,22 @@ from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
+from oborona.policy.groups import GROUPS, Groups, groups
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.named import Gathered, Sort
-from oborona.policy.rules import MAX_RULES, Rule, RuleTable, VerdictLines, rule, verdict_lines
+from oborona.policy.rules import (
+    MAX_CONDITIONS,
+    MAX_RULES,
+    Condition,
+    ConditionTable,
+    Rule,
+    RuleTable,
+    VerdictLines,
+    condition,
+    rule,
+    tests,
+    verdict_lines,
+)
 from oborona.policy.signature_tables import (
     SIGNATURE_LISTS,
     SIGNATURES,
@@ -21,19 +34,30 @@ from oborona.policy.signature_tables import (
     signature_source,
 )
 from oborona.policy.signatures.model import Signature
-from oborona.policy.tables import AuthenticationTable, GreylistTable, PicturesTable, RepIpTable
+from oborona.policy.tables import (
+    AuthenticationTable,
+    FinalTable,
+    GreylistTable,
+    MeaningTable,
+    PicturesTable,
+    RepIpTable,
+    final_table,
+)
 from oborona.reputation.dnslists import DnsList
 from oborona.toml import Document, Given, table
 
-RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)))
+RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
+CONDITIONS: Final = Sort("condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),))
 LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS)
-SORTS: Final = (RULES, *LISTED)
+SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
     "repip": RepIpTable,
     "greylist": GreylistTable,
     "authentication": AuthenticationTable,
     "pictures": PicturesTable,
+    "final": FinalTable,
+    "meaning": MeaningTable,
 }
 """Tables without a name: there is one of each."""
 
@@ -48,7 +72,13 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
     ) = UNSET
     pictures: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType = UNSET
+    final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = UNSET
+    meaning: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType = UNSET
     rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
+    condition: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})] | UnsetType
+    ) = UNSET
+    group: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[group]]"})] | UnsetType = UNSET
     dns_list: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType = (
         UNSET
     )
@@ -71,6 +101,10 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     greylist: GreylistTable
     authentication: AuthenticationTable
     pictures: PicturesTable
+    final: FinalTable
+    meaning: MeaningTable
+    conditions: tuple[Condition, ...]
+    groups: Groups
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
     dns_lists: tuple[DnsList, ...]
     local_lists: tuple[ListSource, ...]
@@ -102,18 +136,23 @@ def merge(documents: Sequence[Document]) -> Merged:
             origins |= {f"{sort}.{name}.{key}": str(given.place) for key, given in fields.items()}
     lists = {
         f"{sort.key}.{name}.{key}": given.value
-        for sort in LISTED
+        for sort in (CONDITIONS, GROUPS, *LISTED)
         for name, fields in named.tables[sort.key].items()
         for key, given in fields.items()
         if key != "name"
     }
+    rules = tuple(map(rule, named.tables[RULES.key].values()))
     return Merged(
         verdict=verdict_lines(single["verdict"]),
         repip=RepIpTable(**_values(single["repip"])),
         greylist=GreylistTable(**_values(single["greylist"])),
         authentication=AuthenticationTable(**_values(single["authentication"])),
         pictures=PicturesTable(**_values(single["pictures"])),
-        rules=tuple(map(rule, named.tables[RULES.key].values())),
+        final=final_table(single["final"], named.tables[RULES.key]),
+        meaning=MeaningTable(**_values(single["meaning"])),
+        rules=rules,
+        conditions=tuple(map(condition, named.tables[CONDITIONS.key].values())),
+        groups=groups(named.tables[GROUPS.key], rules),
         dns_lists=tuple(map(dns_list, named.tables[DNS_LISTS.key].values())),
         local_lists=tuple(map(list_source, named.tables[LOCAL_LISTS.key].values())),
         signatures=tuple(filter(None, map(signature_of, named.tables[SIGNATURES.key].values()))),

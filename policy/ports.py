@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from oborona.counters.window import Timeline
 from oborona.message.model import Picture
 from oborona.types import Amounts, Finding, Location, Pieces, Prefix, Shingle
 
@@ -30,6 +31,16 @@ class CounterReader(Protocol):
 
         Raises:
             StoreError: the store cannot answer; the caller goes on without counts.
+        """
+        ...
+
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
+
+        Raises:
+            StoreError: the store cannot answer, or not for all; the caller goes on without.
         """
         ...
 

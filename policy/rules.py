@@ -12,17 +12,32 @@ How later files change earlier rules: `oborona.policy.named`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
-from oborona.policy.named import MAX_TEXT, Enabled, Name, Why
-from oborona.toml import Given, Place
+from oborona.policy.named import MAX_TEXT, Enabled, Fields, Name, Why, refuse
+from oborona.toml import Document, Given, Place, table
 from oborona.types import Mode, Stage
 
+MAX_SCORE: Final = 1000.0  # of one rule, either way
+MAX_CONDITIONS: Final = 1_000
+MAX_TESTS: Final = 100  # of one rule
 MAX_RULES: Final = 5_000  # ten times a large rule set; more are made by a program, and belong into signatures
+
+
+class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that a rule is tried with."""
+
+    hit: bool  # whether the rule fires
+    facts: Mapping[str, Any] = msgspec.field(
+        default_factory=dict
+    )  # as rules write them; all others are empty
+    fired: tuple[str, ...] = ()  # what was hit before
+    score: float | None = None  # what it gives; None = whatever
+    place: Place = Place()
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,11 +45,32 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     when: str
-    score: float
+    score: float | str  # a text is a formula
     say: str = ""
     mode: Mode = Mode.LIVE
     stage: Stage | None = None  # None: the latest stage of the facts it names
+    group: str = ""  # whose cap holds for it, empty: no group
     enabled: bool = True
+    why: str = ""
+    test: tuple[RuleTest, ...] = ()
+    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
+
+    @property
+    def scripted(self) -> bool:
+        """Whether its condition is a function of a script."""
+        return "when" in self.places and self.places["when"].file.endswith(".lua")
+
+    @property
+    def most(self) -> float:
+        """The highest score it may give."""
+        return MAX_SCORE if isinstance(self.score, str) else self.score
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition that rules name."""
+
+    name: str
+    when: str
     why: str = ""
     places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
 
@@ -46,6 +82,18 @@ class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
     reject_score: Annotated[float, Meta(ge=1, le=10_000, description="This score and more is refused.")] = (
         200.0
     )
+    shadow_spam_score: (
+        Annotated[
+            float, Meta(ge=1, le=10_000, description="A spam line on trial: told, and decides nothing.")
+        ]
+        | None
+    ) = None
+    shadow_reject_score: (
+        Annotated[
+            float, Meta(ge=1, le=10_000, description="A line of refusal on trial: told, and decides nothing.")
+        ]
+        | None
+    ) = None
     refuse: Annotated[bool, Meta(description="Refuse mail at all; else it goes to the spam folder.")] = True
     clients_at: Annotated[
         Literal["connect", "sender"],
@@ -64,7 +112,17 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
     name: Name
     when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = UNSET
     score: (
-        Annotated[float, Meta(ge=-1000, le=1000, description="Added when it fires; 100 is spam.")] | UnsetType
+        Annotated[
+            float,
+            Meta(
+                ge=-MAX_SCORE,
+                le=MAX_SCORE,
+                description="Added when it fires; 100 is spam. A text is a formula: a number of facts.",
+                extra={"allowed": 'a number, -1000 to 1000, or a formula in quotes, such as "10 * links"'},
+            ),
+        ]
+        | Annotated[str, Meta(max_length=MAX_TEXT)]
+        | UnsetType
     ) = UNSET
     say: Annotated[str, Meta(max_length=1000, description="Its words in the explanation.")] | UnsetType = (
         UNSET
@@ -76,8 +134,58 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[Stage, Meta(description="Run no earlier; by default as soon as its facts are known.")]
         | UnsetType
     ) = UNSET
+    group: (
+        Annotated[str, Meta(max_length=64, description="The group whose cap holds for its score.")]
+        | UnsetType
+    ) = UNSET
     enabled: Enabled | UnsetType = UNSET
     why: Why | UnsetType = UNSET
+    test: (
+        Annotated[
+            list[Any],
+            Meta(
+                max_length=MAX_TESTS,
+                description="Cases that `oborona policy check` tries it with.",
+                extra={"allowed": f"tables, each under [[rule.test]], at most {MAX_TESTS}"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class ConditionTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a `[[condition]]` table; this is their only list."""
+
+    name: Name
+    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
+
+
+class TestTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a `[[rule.test]]` table; this is their only list."""
+
+    facts: (
+        Annotated[
+            dict[str, Any],
+            Meta(
+                description='Facts of the case, such as { "text.words" = 3, "count[From].day.seen" = 20 }; all others are empty, 0, false or none.',
+                extra={"allowed": 'a table, such as { "text.words" = 3 }'},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    fired: (
+        Annotated[
+            tuple[str, ...],
+            Meta(
+                description="What was hit before, for fired().",
+                extra={"allowed": 'names in brackets, such as ["MASS_TEXT"]'},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    hit: Annotated[bool, Meta(description="Whether the rule fires.")] | UnsetType = UNSET
+    score: Annotated[float, Meta(description="What it gives then.")] | UnsetType = UNSET
 
 
 def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:
@@ -87,16 +195,55 @@ def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:
         PolicyError: they are crossed.
     """
     lines = VerdictLines(**{key: item.value for key, item in given.items()})
-    if lines.reject_score < lines.spam_score:
-        low, high = given.get("reject_score"), given.get("spam_score")
-        spam = f"spam_score = {lines.spam_score:g}" + (f" ({high.place})" if high else "")
-        problem = f"reject_score = {lines.reject_score:g} is below {spam}"
-        place = low.place if low else given["spam_score"].place
-        raise PolicyError(problem, file=place.file, line=place.line, column=place.column)
+    spam, reject = ("spam_score", lines.spam_score), ("reject_score", lines.reject_score)
+    _uncrossed(given, spam, reject)
+    if lines.shadow_spam_score is not None:
+        spam = "shadow_spam_score", lines.shadow_spam_score
+    if lines.shadow_reject_score is not None:
+        reject = "shadow_reject_score", lines.shadow_reject_score
+    _uncrossed(given, spam, reject)
     return lines
+
+
+def _uncrossed(given: Mapping[str, Given], spam: tuple[str, float], reject: tuple[str, float]) -> None:
+    """Refuse a line of refusal below the spam line."""
+    if reject[1] >= spam[1]:
+        return
+    low, high = given.get(reject[0]), given.get(spam[0])
+    at = max((one.place for one in (low, high) if one), key=lambda place: (place.file, place.line))
+    first, words, second = (reject, "below", spam) if low and low.place is at else (spam, "above", reject)
+    other = given.get(second[0])
+    beside = f"{second[0]} = {second[1]:g}" + (f" ({other.place})" if other else "")
+    raise PolicyError(
+        f"{first[0]} = {first[1]:g} is {words} {beside}", file=at.file, line=at.line, column=at.column
+    )
 
 
 def rule(fields: Mapping[str, Given]) -> Rule:
     """Return the rule that files give together."""
     values = {key: given.value for key, given in fields.items()}
     return Rule(**values, places={key: given.place for key, given in fields.items()})
+
+
+def condition(fields: Mapping[str, Given]) -> Condition:
+    """Return the condition that files give together."""
+    values = {key: given.value for key, given in fields.items()}
+    return Condition(**values, places={key: given.place for key, given in fields.items()})
+
+
+def tests(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
+    """Turn what a file gives as the tests of a rule into tests.
+
+    Raises:
+        PolicyError: a key or value that is not allowed, or none that is needed, with its place.
+    """
+    if "test" not in fields:
+        return
+    found: list[RuleTest] = []
+    for number in range(len(fields["test"].value)):
+        where = (*path, "test", number)
+        given = table(document, where, TestTable, name="[[rule.test]]", error=PolicyError)
+        if "hit" not in given:
+            raise refuse("[[rule.test]]: hit is missing; true or false", document.key(*where))
+        found.append(RuleTest(**{key: one.value for key, one in given.items()}, place=document.key(*where)))
+    fields["test"] = Given(tuple(found), fields["test"].place)

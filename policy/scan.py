@@ -1,14 +1,13 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
 Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find, rule, decide; where the verdict hangs on a
-picture, read it and decide `again`.  Nothing is counted here: `settle` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
+picture, read it and decide `again`.  Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from oborona.errors import StoreError, StorePartial
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
@@ -20,15 +19,21 @@ from oborona.policy.evidence import Evidence, Inquiry
 from oborona.policy.facts import Facts
 from oborona.policy.gathered import facts_of
 from oborona.policy.greylist import greylisted
-from oborona.policy.history import REPIP_BAD, refusal
+from oborona.policy.groups import capped
+from oborona.policy.history import refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
+from oborona.policy.models.meaning import Meanings, Silent, wants
+from oborona.policy.models.opinion import UNTAUGHT, Opinion
+from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
 from oborona.policy.pictures import UNREAD, Blind, waits
-from oborona.policy.ports import CounterReader, CounterWriter, Pictures, Places, View
+from oborona.policy.ports import CounterReader, Pictures, Places, View
+from oborona.policy.scripts.scripts import Judged
+from oborona.policy.settling import read_known
 from oborona.policy.signatures import Book, Matched, Signatures
 from oborona.reputation.place import Nowhere
-from oborona.types import Action, Amounts, Envelope, Finding, Pieces, Prefix, Shingle, Stage, Verdict
+from oborona.types import Envelope, Finding, Pieces, Shingle, Stage, Verdict
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +47,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     policy: Policy
     signatures: Matched = Matched()
+    opinion: Opinion = UNTAUGHT
     put_off: Shingle | None = None  # what is remembered of a greylisted message
     found: tuple[Finding, ...] = ()  # as its pictures were looked at
     faults: tuple[str, ...] = ()  # for the log: a store that did not answer
@@ -58,6 +64,9 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     places: Places = Nowhere()
     pictures: Pictures = Blind()
     signatures: Signatures = Book({})
+    content: ContentModel = Untaught()
+    final: FinalModel = Untaught()
+    meanings: Meanings = Silent()
 
 
 async def scan(
@@ -93,7 +102,7 @@ async def scan(
     evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
     evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
     pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
-    known, faults = await read_known(site.counters, asked(pieces), now)
+    known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
     result = _judged(
         message,
         envelope,
@@ -114,6 +123,11 @@ async def scan(
         if not all(picture.read for picture in view.pictures):
             view = msgspec.structs.replace(view, findings=(*view.findings, Finding(UNREAD)))
         result = await again(result, view, site, inquiry, now=now)
+    if wants(result.message, result.verdict, policy.meaning, spam_score=policy.verdict.spam_score):
+        meaning = await site.meanings.read(result.message)
+        if meaning is not None:
+            unchanged = View(pictures=result.message.pictures)
+            result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning)
     if not policy.verdict.refuse:
         return result
     put_off = await greylisted(
@@ -131,7 +145,16 @@ async def scan(
     return msgspec.structs.replace(result, verdict=put_off.verdict, put_off=put_off.shingle)
 
 
-async def again(result: Scan, view: View, site: Site, inquiry: Inquiry, *, now: float) -> Scan:
+async def again(
+    result: Scan,
+    view: View,
+    site: Site,
+    inquiry: Inquiry,
+    *,
+    now: float,
+    stage: Stage = Stage.CONTENT,
+    meaning: float | None = None,
+) -> Scan:
     """Judge a message again, of which more has been seen since.
 
     Only what is new is asked for: of the pieces that were there the counts stay those of the first time, which do not hold the message itself.
@@ -142,6 +165,8 @@ async def again(result: Scan, view: View, site: Site, inquiry: Inquiry, *, now: 
         site: as of the first time.
         inquiry: asks the DNS about what is new.
         now: Unix seconds, of this moment.
+        stage: recheck, once the message was answered: rules of that stage run, too.
+        meaning: what was found out of its text; None = no more than before.
     """
     before, envelope = result.message, result.envelope
     message, evidence = seen(before, view.pictures, site.regions), result.evidence
@@ -150,7 +175,7 @@ async def again(result: Scan, view: View, site: Site, inquiry: Inquiry, *, now: 
     pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
     there = frozenset(asked(result.pieces))
     new = tuple(shingle for shingle in asked(pieces) if shingle not in there)
-    known, faults = await read_known(site.counters, new, now)
+    known, faults = await read_known(site.counters, new, now, result.policy.compiled.timelines)
     names = {finding.name for finding in result.found}
     return _judged(
         message,
@@ -164,6 +189,8 @@ async def again(result: Scan, view: View, site: Site, inquiry: Inquiry, *, now: 
         faults=(*result.faults, *faults),
         now=now,
         size=result.facts.message_size,
+        stage=stage,
+        meaning=result.opinion.meaning if meaning is None else meaning,
     )
 
 
@@ -180,6 +207,8 @@ def _judged(
     faults: tuple[str, ...],
     now: float,
     size: int,
+    stage: Stage = Stage.CONTENT,
+    meaning: float | None = None,
 ) -> Scan:
     """Return the verdict on all that is known: pure."""
     findings = [*message.findings, *_checked(message, envelope, site, now), *found]
@@ -187,7 +216,10 @@ def _judged(
         findings.append(Finding(PARTIAL, "counters"))
     if evidence.unanswered:
         findings.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
-    signatures = site.signatures.find(message, now)
+    signatures = site.signatures.under(policy.signatures).find(message, now)
+    opinion = site.content.read(message, envelope)
+    if meaning is not None:
+        opinion = msgspec.structs.replace(opinion, meaning=meaning)
     facts = facts_of(
         message,
         envelope,
@@ -195,26 +227,35 @@ def _judged(
         known,
         evidence,
         signatures,
+        opinion,
         now=now,
         size=size,
         partial=bool(faults),
     )
-    hits, failed = policy.compiled.run(facts, Stage.CONTENT)
     author = message.from_.address if message.from_ else ""
     local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
     # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
     remembered = refusal(known, envelope, policy)
+    scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
+    facts = scripted.facts
+    findings += scripted.findings
+    before = [
+        *scripted.hits,
+        *evidence.hits,
+        *signatures.hits,
+        *shadowed(*local),
+        *([remembered] if remembered else []),
+    ]
+    hits, failed = policy.compiled.run(facts, stage, before)
+    hits = capped([*hits, *before], policy.groups)
     verdict = decide(
-        [
-            *hits,
-            *evidence.hits,
-            *signatures.hits,
-            *shadowed(*local),
-            *([remembered] if remembered else []),
-        ],
+        [*hits, *site.final.weigh(facts, hits, policy.final, policy.verdict)],
         findings,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
+        shadow_spam_score=policy.verdict.shadow_spam_score,
+        shadow_reject_score=policy.verdict.shadow_reject_score,
+        groups=policy.groups,
     )
     listed = match(*local)
     if listed is not None:
@@ -228,42 +269,11 @@ def _judged(
         verdict=verdict,
         policy=policy,
         signatures=signatures,
+        opinion=opinion,
         found=found,
         faults=faults,
-        failed=tuple(failed),
+        failed=(*map(str, scripted.problems), *failed),
     )
-
-
-def counts(verdict: Verdict) -> bool:
-    """Tell whether a message with this verdict is counted."""
-    return verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD
-
-
-def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float) -> None:
-    """Count a message once its answer is given; one that was put off is counted when it comes again.
-
-    What memory alone has decided is not counted: it would feed on itself.
-    """
-    if counts(verdict):
-        spam = verdict.action in (Action.SPAM, Action.REJECT)
-        counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
-
-
-def settle_put_off(shingle: Shingle, counters: CounterWriter, *, now: float) -> None:
-    """Remember that a message was put off."""
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), now, Prefix.GREY)
-
-
-async def read_known(
-    counters: CounterReader, wanted: tuple[Shingle, ...], now: float
-) -> tuple[Known, tuple[str, ...]]:
-    """Return what is counted of some shingles, and faults for the log."""
-    try:
-        return Known(wanted, await counters.read(wanted, now)), ()
-    except StorePartial as error:
-        return Known(wanted, error.totals), (f"counters: {error}",)
-    except StoreError as error:
-        return Known(), (f"counters: {error}",)
 
 
 def _checked(message: Message, envelope: Envelope, site: Site, now: float) -> list[Finding]:

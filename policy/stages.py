@@ -24,6 +24,8 @@ class Awaited(NamedTuple):
 def awaited(policy: Policy, stage: Stage) -> Awaited:
     """Return what has to be known before the rules of a stage can run."""
     named = policy.compiled.named[stage]
+    if policy.scripts is not None:
+        named |= policy.scripts.named[stage]
     return Awaited(spf=not named.isdisjoint(_SPF), iprev=not named.isdisjoint(_IPREV))
 
 
@@ -51,10 +53,11 @@ def deciding(policy: Policy) -> frozenset[Stage]:
     if not policy.verdict.refuse:
         return frozenset()
     scores: dict[Stage, float] = {}
+    stages = policy.compiled.stages | (policy.scripts.stages if policy.scripts is not None else {})
     for rule in policy.rules:
-        if rule.enabled and rule.mode is Mode.LIVE and rule.score > 0:
-            stage = policy.compiled.stages[rule.name]
-            scores[stage] = scores.get(stage, 0.0) + rule.score
+        if rule.enabled and rule.mode is Mode.LIVE and rule.most > 0:
+            stage = stages[rule.name]
+            scores[stage] = scores.get(stage, 0.0) + rule.most
     for one in policy.dns_lists:
         heaviest = max(one.codes.scores, default=0.0)
         if one.enabled and one.mode is Mode.LIVE and heaviest > 0:
@@ -69,4 +72,4 @@ def deciding(policy: Policy) -> frozenset[Stage]:
         reached.add(Stage.CONNECT)
     if Stage.CONNECT in reached:
         reached = reached - {Stage.CONNECT} | {policy.verdict.first}
-    return frozenset(reached - {Stage.CONTENT})
+    return frozenset(reached - {Stage.CONTENT, Stage.RECHECK})

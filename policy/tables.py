@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+
+from oborona.errors import PolicyError
+from oborona.toml import Given
+from oborona.types import Mode
 
 SLOWEST_S: Final = 9  # on top of milter.command_deadline_s, at most 20 s: Postfix waits 30 s
 
@@ -63,6 +68,50 @@ class PicturesTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = 30.0
 
 
+class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[final]` table: what the final model's probability of spam does; without a trained model nothing."""
+
+    mode: Annotated[
+        Mode,
+        Meta(
+            description="shadow: explained, scores nothing. live: the score is the one its probability stands for."
+        ),
+    ] = Mode.SHADOW
+    spam: Annotated[
+        float,
+        Meta(ge=0.55, le=0.999999, description="The probability that stands for `spam_score`."),
+    ] = 0.9
+    reject: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.99999999,
+            description="The probability that stands for `reject_score`, above that of `spam`; 0: it never refuses.",
+        ),
+    ] = 0.0
+    overrules: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules that are no decisions of the site, however much they score: what the content model alone would file,"
+            " the final model, which knows its word, may let pass."
+        ),
+    ] = ("CONTENT_SPAM",)
+
+
+class MeaningTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[meaning]` table: when an answer waits until the meaning of the text is known."""
+
+    wait_from: Annotated[
+        float,
+        Meta(
+            ge=-10_000,
+            le=10_000,
+            description="What grey mail means is looked at if its score is from here up to the spam line; takes the extra `ml`, a"
+            " model that was trained with it, and [reader] meaning.",
+        ),
+    ] = 30.0
+
+
 class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The `[authentication]` table."""
 
@@ -85,3 +134,34 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def trusted(self) -> frozenset[str]:
         """The sealers, in lower case."""
         return frozenset(one.lower().rstrip(".") for one in self.trusted_sealers)
+
+
+def final_table(given: Mapping[str, Given], rules: Collection[str]) -> FinalTable:
+    """Return the `[final]` table that files give together.
+
+    Args:
+        given: its keys.
+        rules: names of all rules.
+
+    Raises:
+        PolicyError: its lines are crossed, or it names a rule that there is not.
+    """
+    table = FinalTable(**{key: item.value for key, item in given.items()})
+    unknown = [name for name in table.overrules if name not in rules] if "overrules" in given else []
+    if unknown:
+        place = given["overrules"].place
+        raise PolicyError(
+            f"overrules names {unknown[0]!r}; there is no rule of that name",
+            file=place.file,
+            line=place.line,
+            column=place.column,
+        )
+    if table.reject and table.reject <= table.spam:
+        place = (given.get("reject") or given["spam"]).place
+        raise PolicyError(
+            f"reject = {table.reject:g} is not above spam = {table.spam:g}; 0 = the model never refuses",
+            file=place.file,
+            line=place.line,
+            column=place.column,
+        )
+    return table

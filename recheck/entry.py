@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from oborona.types import Action, Finding, RuleHit, Shingle
+from oborona.recheck.kept import Kept
+from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
 TEXT_LENGTH: Final = 998  # characters kept of a peer's text: the longest line of RFC 5322 section 2.1.1
 SUBJECT_LENGTH: Final = 200  # characters: enough to know a message by
@@ -41,6 +42,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     shingles: tuple[Shingle, ...] = ()
     policy_version: str = ""
     partial: bool = False  # judged without something that should have been known
+    would: Would | None = (
+        None  # what everything in shadow mode would have made of it, where that is something else
+    )
+    kept: Kept | None = None  # None: of a message that was not scanned, of an older Oborona, or purged
 
 
 class Late(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,21 +24,23 @@ import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
 import aiosqlite
 
+from oborona import sqlite_file
 from oborona.errors import StoreError
-from oborona.recheck import ident, purging, rows, schema, sqlite_file
+from oborona.recheck import ident, purging, rows, schema
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
 
 BATCH_S: Final = 0.25  # bounds what kill -9 loses; at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
+POLICIES: Final = 1000  # versions whose rules are kept, the newest; a few kB each
 WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
 
 _log = logging.getLogger("oborona.journal")
@@ -48,12 +50,14 @@ _INSERT_VERDICT: Final = (
     " ON CONFLICT (id) DO NOTHING"  # a batch whose COMMIT failed after all was written is simply written again
 )
 _INSERT_EVIDENCE: Final = (
-    f"INSERT INTO evidence ({rows.EVIDENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
+    f"INSERT INTO evidence ({rows.EVIDENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
 )
 _INSERT_LATE: Final = (
     f"INSERT INTO late ({rows.LATE_COLUMNS}) VALUES ({', '.join('?' * len(rows.LATE_COLUMNS.split(',')))})"  # noqa: S608
     " ON CONFLICT (id) DO NOTHING"
 )
+_INSERT_POLICY: Final = "INSERT INTO policy (version, rules) VALUES (?, ?) ON CONFLICT (version) DO NOTHING"
+_DELETE_POLICIES: Final = "DELETE FROM policy WHERE place <= (SELECT max(place) FROM policy) - ?"
 _INSERT_NAMES: Final = (
     "INSERT INTO names (id, names, newest) VALUES (?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET newest = max(newest, excluded.newest)"
@@ -88,6 +92,7 @@ class Journal(Reader):
         self._clock = clock
         self._waiting: deque[rows.Row | rows.LateRow] = deque()
         self._waiting_bytes = 0
+        self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
         self._unfit: Exception | None = None  # the last entry that could not be packed or stored
         self._wake = asyncio.Event()  # there is something to do
         self._hurry = asyncio.Event()  # at once
@@ -133,6 +138,15 @@ class Journal(Reader):
     def append_late(self, late: Late) -> None:
         """Take what was found in a message after its entry was appended; as `append`."""
         self._take(lambda: rows.pack_late(late))
+
+    def append_policy(self, version: str, asks: Mapping[str, str]) -> None:
+        """Take what each rule of a policy asks; written before, or together with, the next entry.
+
+        Args:
+            version: of the policy.
+            asks: `recheck.asks.asks` of it.
+        """
+        self._policies[version] = asks
 
     def _take(self, packed: Callable[[], rows.Row | rows.LateRow]) -> None:
         if self._closing:
@@ -276,6 +290,7 @@ class Journal(Reader):
         """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written."""
         entries = [row for row in batch if isinstance(row, rows.Row)]
         late = [row.values for row in batch if isinstance(row, rows.LateRow)]
+        policies = dict(self._policies)
         names = {row.shape: row for row in entries if row.shape is not None}  # the last of each: ids grow
         try:
             async with self._transaction:
@@ -292,6 +307,10 @@ class Journal(Reader):
                             for shape, row in names.items()
                         ],
                     )
+                    for version, asks in policies.items():
+                        await self._db.execute(_INSERT_POLICY, (version, rows.asks_json(asks)))
+                    if policies:
+                        await self._db.execute(_DELETE_POLICIES, (POLICIES,))
                     await self._db.execute("UPDATE tally SET rows = rows + ?", (added,))
                     await self._db.execute("COMMIT")
                 except BaseException:
@@ -306,6 +325,8 @@ class Journal(Reader):
                 await self._write([row])
             return
         self.written += added
+        for version in policies:
+            self._policies.pop(version, None)
         if added < len(entries):
             _log.warning("journal: %d entries were there already, or share an id", len(entries) - added)
 

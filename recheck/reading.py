@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable
+import struct
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final, Self
 
 import aiosqlite
 
-from oborona.recheck import rows, schema, sqlite_file
+from oborona import sqlite_file
+from oborona.errors import StoreError
+from oborona.recheck import ident, rows, schema
 from oborona.recheck.entry import Entry, Late
 
 FOUND: Final = (
     100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
 )
+
+CHUNK: Final = 500  # entries that are read at once
+_DAMAGED: Final = (
+    ValueError,
+    KeyError,
+    TypeError,
+    struct.error,
+)  # what reading a row raises that was changed
 
 _ENTRIES: Final = (
     "SELECT "  # noqa: S608 - names of ours
@@ -67,22 +78,22 @@ class Reader:
     async def __aexit__(self, *_exc: object) -> None:
         await self.close()
 
-    async def get(self, ident: int) -> Entry | None:
+    async def get(self, number: int) -> Entry | None:
         """Return one entry; None when there is none, or it was purged.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._entries(f"{_ENTRIES} WHERE v.id = ?", (ident,))
+        found = await self._entries(f"{_ENTRIES} WHERE v.id = ?", (number,))
         return found[0] if found else None
 
-    async def late(self, ident: int) -> Late | None:
+    async def late(self, number: int) -> Late | None:
         """Return what was found late in a message; None when nothing was, or it was purged.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (ident,))  # noqa: S608 - names of ours
+        found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (number,))  # noqa: S608 - names of ours
         return rows.unpack_late(found[0]) if found else None
 
     async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
@@ -107,7 +118,7 @@ class Reader:
         if not conditions:
             raise ValueError("what to find: a queue id or a Message-ID")
         sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608
-        return [ident for (ident,) in await self._fetch(sql, values)]
+        return [number for (number,) in await self._fetch(sql, values)]
 
     async def recent(self, limit: int = 20) -> list[Entry]:
         """Return the latest entries, newest first.
@@ -116,6 +127,55 @@ class Reader:
             StoreError: the file cannot be read.
         """
         return await self._entries(f"{_ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
+
+    async def since(self, when: float) -> AsyncIterator[Entry | int]:
+        """Yield the entries from a time on, oldest first; of one whose row is damaged its id.
+
+        Args:
+            when: Unix seconds.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        last = ident.first_at(when) - 1
+        while True:
+            found = await self._fetch(f"{_ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,))
+            for row in found:
+                last = row[0]
+                try:
+                    entry = _entry(row)
+                except _DAMAGED:
+                    yield last
+                else:
+                    yield entry
+            if len(found) < CHUNK:
+                return
+
+    async def count_since(self, when: float) -> int:
+        """Return how many entries there are from a time on.
+
+        Args:
+            when: Unix seconds.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((number,),) = await self._fetch(
+            "SELECT count(*) FROM verdict WHERE id >= ?", (ident.first_at(when),)
+        )
+        return int(number)
+
+    async def policies(self) -> dict[str, dict[str, str]]:
+        """Return what each rule asked, by name, of each version of the policy that the journal knows.
+
+        Raises:
+            StoreError: the file cannot be read, or what it holds of a policy is damaged.
+        """
+        try:
+            found = await self._fetch("SELECT version, rules FROM policy ORDER BY place")
+            return {version: rows.unpack_asks(stored) for version, stored in found}
+        except ValueError as error:
+            raise StoreError(f"{self.path}: what it knows of policies is damaged: {error}") from error
 
     async def count(self) -> int:
         """Return how many entries there are, without counting them.
@@ -129,10 +189,12 @@ class Reader:
     async def _entries(self, sql: str, values: Iterable[object]) -> list[Entry]:
         found = []
         for row in await self._fetch(sql, values):
-            evidence = row[_VERDICT_WIDTH:-1]
-            found.append(
-                rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])
-            )
+            try:
+                found.append(_entry(row))
+            except _DAMAGED as error:
+                raise StoreError(
+                    f"{self.path}: the entry {ident.to_text(row[0])} is damaged: {error}"
+                ) from error
         return found
 
     async def _fetch(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
@@ -140,3 +202,9 @@ class Reader:
             return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
         except sqlite3.Error as error:
             raise sqlite_file.explained(error, self.path) from error
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    """Return the entry of a row of `_ENTRIES`."""
+    evidence = row[_VERDICT_WIDTH:-1]
+    return rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import struct
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
@@ -18,13 +19,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry, Late
-from oborona.types import Action, Finding, RuleHit, Shingle
+from oborona.recheck.kept import packed, unpacked
+from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
 VERDICT_COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, message_id, message_key,"
-    " client_ip, helo, sender, login, recipients, subject, rules"
+    " client_ip, helo, sender, login, recipients, subject, rules, would"
 )
-EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles"
+EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
 LATE_COLUMNS: Final = (
     "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles"
 )
@@ -32,9 +34,12 @@ MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with 
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
 
 _T = TypeVar("_T")
+_SHINGLE: Final = partial(tuple.__new__, Shingle)  # of a pair, without a call of Python for each of sixty
 _JSON: Final = msgspec.json.Encoder(enc_hook=str)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
+_WOULD: Final = msgspec.json.Decoder(Would)
+_ASKS: Final = msgspec.json.Decoder(dict[str, str])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
 _ARRAY: Final = msgspec.json.Decoder(list[Any])
@@ -140,9 +145,11 @@ def pack(entry: Entry) -> Row:
         recipients,
         _packed(entry.subject[:SUBJECT_LENGTH]),
         rules,
+        None if entry.would is None else _to_json(entry.would),
     )
-    size = _OVERHEAD_BYTES + len(recipients) + len(rules) + len(findings) + len(facts) + len(shingles)
-    return Row(verdict, (entry.id, findings, shape, facts, shingles), shape, names, size)
+    kept = None if entry.kept is None else packed(entry.kept)
+    size = sum(map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES)
+    return Row(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
 
 
 def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None) -> Entry:
@@ -155,9 +162,9 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
     """
     (
         ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
-        client_ip, helo, sender, login, recipients, subject, rules,
+        client_ip, helo, sender, login, recipients, subject, rules, would,
     ) = verdict  # fmt: skip
-    _, findings, shape, facts, shingles = evidence or (0, "[]", None, "{}", b"")
+    _, findings, shape, facts, shingles, kept = evidence or (0, "[]", None, "{}", b"", None)
     return Entry(
         id=ident,
         time=when,
@@ -180,6 +187,8 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
         findings=_from_json(findings, _FINDINGS),
         facts=_unpack_facts(facts, None if shape is None else names or "[]"),
         shingles=_unpack_shingles(shingles),
+        would=None if would is None else _from_json(would, _WOULD),
+        kept=None if kept is None else unpacked(kept),
     )
 
 
@@ -188,7 +197,7 @@ def _pack_shingles(shingles: tuple[Shingle, ...]) -> bytes:
 
 
 def _unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
-    return tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", octets))
+    return tuple(map(_SHINGLE, struct.iter_unpack("<BQ", octets)))
 
 
 def message_key(message_id: str) -> int:
@@ -207,6 +216,20 @@ def names_json(names: tuple[str, ...]) -> str | bytes:
     return _to_json(names)
 
 
+def asks_json(asks: Mapping[str, str]) -> str | bytes:
+    """Return what the rules of a policy ask, as it is stored."""
+    return _to_json(asks)
+
+
+def unpack_asks(stored: str | bytes) -> dict[str, str]:
+    """Return what the rules of a policy asked.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return _from_json(stored, _ASKS)
+
+
 def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], str | bytes]:
     values = _to_json(list(facts.values()))
     if len(values) > FACTS_BYTES:
@@ -221,9 +244,14 @@ def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], 
 def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
     if names is None:
         return _from_json(facts, _OBJECT)
-    known: tuple[str, ...] = _from_json(names, _TEXTS)
+    known = _names(names)
     values: list[Any] = _from_json(facts, _ARRAY)
     return dict(zip(known, values, strict=False))
+
+
+@lru_cache(maxsize=64)
+def _names(stored: str | bytes) -> tuple[str, ...]:
+    return _from_json(stored, _TEXTS)
 
 
 @lru_cache(maxsize=64)  # the lists of one policy and the one before it

@@ -4,6 +4,7 @@
     evidence   one row a message, may be kept for less: facts, findings, shingles
     names      lists of fact names: evidence holds values alone, in the order of one of these lists
     tally      one row: how many rows `verdict` has, since counting millions takes seconds
+    policy     what each rule of a policy's version asks, so that later ones can be told from it
     late       messages that were judged again when more of them was known, in that order: what a recheck has to look at
 
 WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
@@ -23,7 +24,7 @@ from typing import Final
 
 from oborona.errors import StoreError
 from oborona.lock import hold
-from oborona.recheck.sqlite_file import (
+from oborona.sqlite_file import (
     Damaged,
     Format,
     checked_version,
@@ -100,6 +101,17 @@ MIGRATIONS: Final = (
             findings NOT NULL,         -- JSON, those that are new
             facts NOT NULL,            -- JSON, an object: those that are new
             shingles BLOB NOT NULL     -- as in evidence, those that are new
+        )
+        """,
+    ),
+    (
+        "ALTER TABLE verdict ADD COLUMN would",  # JSON; NULL: everything in shadow mode changes nothing
+        "ALTER TABLE evidence ADD COLUMN kept",  # `recheck.kept`; NULL: of a message that was not scanned, or of an older Oborona
+        """
+        CREATE TABLE policy (
+            place INTEGER PRIMARY KEY, -- in the order in which they were first in force
+            version TEXT NOT NULL UNIQUE,
+            rules NOT NULL             -- JSON, an object: what each rule asks, by name, as a hash
         )
         """,
     ),

@@ -63,16 +63,18 @@ class ClusterReader:
             raise StorePartial(f"part of the cluster does not answer: {trouble}", totals)
         return totals
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
         Raises:
-            StoreError: its part of the cluster does not answer.
+            StoreError: part of the cluster does not answer.
         """
-        [stored], trouble = self._records([key_of(shingle, prefix)], bucket_of(now))
+        records, trouble = self._records([key_of(shingle, prefix) for shingle in shingles], bucket_of(now))
         if trouble:
             raise StoreError(f"the cluster does not answer: {trouble}")
-        return decode.timeline(stored, now)
+        return [decode.timeline(one, now) for one in records]
 
     async def top(
         self,

@@ -36,7 +36,6 @@ from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import add_to, waiting_cells
-from oborona.counters.record import key_of
 from oborona.counters.remembered import Remembered
 from oborona.counters.rows import first_window, with_packed
 from oborona.counters.spool import FILE_BYTES
@@ -125,22 +124,19 @@ class ClusterCounters(Adding):
         finally:
             self._outgoing.add(keys, pieces, amounts, now, prefix)
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
-        """Return 144 ten-minute buckets and 14 days up to `now`.
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
         Raises:
             StoreError: part of the cluster does not answer, or as in `read`.
         """
-        key = key_of(shingle, prefix)
-        stored = await self._stored([key], bucket_of(now))
+        keys = keys_of(shingles, prefix)
+        stored = await self._stored(keys, bucket_of(now))
         if stored.missing:
             raise StoreError(f"the cluster does not answer: {self._nodes.trouble}")
-        own = [
-            *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
-            waiting_cells(key, [self._outgoing.buffer.counts]),
-            *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
-        ]
-        return decode.timeline(self._own.record(key, stored) + b"".join(own), now)
+        return [decode.timeline(self._cells(key, stored), now) for key in keys]
 
     def close(self) -> None:
         """Flush, sync, hang up, and let go of the spool and the outbox; in the event loop that read.
@@ -170,6 +166,15 @@ class ClusterCounters(Adding):
                 f"{stored.missing} of {len(keys)} shingles are not answered for: {self._nodes.trouble}", rows
             )
         return rows
+
+    def _cells(self, key: bytes, stored: Stored) -> bytes:
+        """Return all that is counted under a key, as cells of a record."""
+        own = [
+            *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
+            waiting_cells(key, [self._outgoing.buffer.counts]),
+            *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
+        ]
+        return self._own.record(key, stored) + b"".join(own)
 
     async def _stored(self, keys: list[bytes], reference: int) -> Stored:
         halves = dict.fromkeys(itertools.islice(self._own.halves(keys), PAIRS_READ))

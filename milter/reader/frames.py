@@ -20,10 +20,11 @@ LENGTH: Final = struct.Struct(">I")
 
 
 class Task(StrEnum):
-    """What is done with a picture."""
+    """What is done with a picture, or with a text."""
 
     LOOK = "look"  # decode, hash, find codes: milliseconds
     READ = "read"  # recognise text: seconds
+    MEAN = "mean"  # what a text means, as numbers: some ten milliseconds
 
 
 class Outcome(StrEnum):
@@ -44,7 +45,7 @@ class Outcome(StrEnum):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What is in a picture: of a look all but the text, of reading the text alone."""
+    """What is in a picture: of a look all but the text, of reading the text alone; of a text its numbers."""
 
     kind: str = ""
     width: int = 0
@@ -55,6 +56,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     legible: bool = False
     findings: tuple[str, ...] = ()  # names
     text: str = ""
+    numbers: bytes = b""  # of a text's meaning, 32-bit floats, little-endian
 
 
 class Result(msgspec.Struct, frozen=True, array_like=True):

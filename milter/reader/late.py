@@ -21,17 +21,21 @@ from oborona.milter.log import event
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Task
 from oborona.policy.evidence import Inquiry
+from oborona.policy.models.meaning import wants
 from oborona.policy.ports import CounterWriter, View
-from oborona.policy.scan import Scan, Site, again, settle
+from oborona.policy.scan import Scan, Site, again
+from oborona.policy.settling import settle
 from oborona.policy.signatures import Signature
 from oborona.recheck.entry import Late
 from oborona.recheck.ident import to_text
-from oborona.types import Pieces
+from oborona.types import Pieces, Stage
 
 AT_ONCE: Final = 2  # messages of a worker; the reader has a queue of its own
 QUEUE_BYTES: Final = 64 << 20  # of pictures, in one worker's memory
 PAUSES_S: Final = (0.0, 2.0, 10.0, 60.0)  # before each attempt, where the reader is busy or away
-NO_NEWS: Final = frozenset({"known", "text", "date_age_hours"})  # not kept; not changed; time has passed
+NO_NEWS: Final = frozenset(
+    {"known", "text", "date_age_hours", "time_now"}
+)  # not kept; not changed; time has passed
 
 log = logging.getLogger("oborona.late")
 
@@ -153,8 +157,24 @@ class LateReading:
                 break
         if view.pictures == unread.scan.message.pictures and not view.findings:
             return outcome
-        return self._write(
-            unread, await again(unread.scan, view, self._site, self._inquire(), now=self._clock())
+        after = await again(
+            unread.scan, view, self._site, self._inquire(), now=self._clock(), stage=Stage.RECHECK
+        )
+        return self._write(unread, await self._with_meaning(after))
+
+    async def _with_meaning(self, found: Scan) -> Scan:
+        """Return the verdict that also knows what the text means, where it is in doubt and nobody has looked."""
+        table, line = found.policy.meaning, found.policy.verdict.spam_score
+        if found.opinion.meaning is not None or not wants(
+            found.message, found.verdict, table, spam_score=line
+        ):
+            return found
+        meaning = await self._site.meanings.read(found.message)
+        if meaning is None:
+            return found
+        view = View(pictures=found.message.pictures)
+        return await again(
+            found, view, self._site, self._inquire(), now=self._clock(), stage=Stage.RECHECK, meaning=meaning
         )
 
     async def _both(self, before: View) -> tuple[View, bool]:

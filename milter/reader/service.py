@@ -22,8 +22,8 @@ from oborona.config.address import UnixAddress
 from oborona.errors import PeerError, StoreError
 from oborona.milter import sockets, status
 from oborona.milter.log import event
-from oborona.milter.reader.desk import Desk, missing, plans
-from oborona.milter.reader.frames import Answer, Outcome, Question, Result, Task, framed
+from oborona.milter.reader.desk import Desk, missing, plans, wanted
+from oborona.milter.reader.frames import Answer, Outcome, Question, Result, framed
 from oborona.milter.reader.streams import BUFFER, receive
 
 SOCKET: Final = "reader.sock"  # in the state folder, which is closed to others
@@ -50,9 +50,9 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         loop.add_signal_handler(signal.SIGINT, stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
-        for task in Task:
+        for task in wanted(settings):
             if lacks := missing(settings, task):
-                event(log, logging.WARNING, "pictures are not looked at whole", task=task, missing=lacks)
+                event(log, logging.WARNING, "not done by the reader", task=task, missing=lacks)
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
         await service.start(listener)

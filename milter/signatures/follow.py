@@ -1,4 +1,4 @@
-"""A worker's signatures: kept as the policy's files and the store say, and their hits brought to the store.
+"""A worker's signatures: kept as its policies and the store say, and their hits brought to the store.
 
 The store is asked four times a second how many changes there were, in a thread: a signature that somebody adds is looked for on all workers within
 half a second.  When nothing has changed for a while, what came piece by piece is joined.  When the store can't be used, what was known stays in force, mail goes on, and the log says so, once, and once when it is over.
@@ -10,16 +10,16 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from oborona.errors import StoreError
-from oborona.message.model import Message
 from oborona.milter.log import event
 from oborona.milter.signatures.rows import Changes
 from oborona.milter.signatures.store import Store
-from oborona.policy.signatures import LiveSignatures, Matched, Signature
+from oborona.policy.load import Policy
+from oborona.policy.signatures import Book, LiveSignatures, Signature
 from oborona.types import Mode
 
 LOOK_S: Final = 0.25  # between looks at the store
@@ -41,16 +41,14 @@ class Followed:
 
     Args:
         path: the store's file.
-        files: the signatures of the policy in use, by id.
 
     Attributes:
         numbers: of signatures: live, shadow, expired, broken; no older than `SURVEY_S`.
         found: how often any were, "flag mode" each.
     """
 
-    def __init__(self, path: Path, files: Callable[[], Mapping[str, Signature]]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._files = files
         self._store: Store | None = None
         self._inode = 0
         self._version = -1
@@ -62,7 +60,10 @@ class Followed:
         self._lock = (
             threading.Lock()
         )  # of the store: a look that was given up may still run when it is closed
+        self._building = threading.Lock()  # of the books
         self._live = LiveSignatures({})
+        self._begun = False
+        self._looked_at = self._live.book
         self.numbers: dict[str, int] = {}
         self.found: dict[str, int] = {}
 
@@ -76,17 +77,30 @@ class Followed:
         """The store can't be read or written now: what was known stays."""
         return bool(self._trouble)
 
-    def begin(self) -> None:
-        """Read everything at once, before there is mail."""
+    def begin(self, files: Mapping[str, Signature]) -> None:
+        """Read everything at once, before there is mail.
+
+        Args:
+            files: the signatures of the policy in use, by id.
+        """
         with self._lock:
             changes = self._changes()
-        self._live = LiveSignatures(self._files(), changes.active if changes is not None else ())
+        self._live = LiveSignatures(files, changes.active if changes is not None else ())
+        self._looked_at, self._begun = self._live.book, True
         self._say_broken()
         self._survey()
 
-    def find(self, message: Message, now: float) -> Matched:
-        """Return the signatures that a message has; see `Signatures.find`."""
-        return self._live.find(message, now)
+    def prepare(self, following: Policy, current: Policy | None) -> None:
+        """Make the signatures of a policy ready, in a thread, before it is in force."""
+        if not self._begun or current is None:
+            return
+        with self._building:
+            if self._live.hold(following.signatures, current.signatures, rest=_rest):
+                self._say_broken()
+
+    def under(self, files: Mapping[str, Signature]) -> Book:
+        """Return the signatures in force with a policy; see `Signatures.under`."""
+        return self._live.under(files)
 
     def count(self, found: Iterable[Signature], now: float) -> None:
         """Count that signatures were found, at Unix time `now`."""
@@ -114,26 +128,25 @@ class Followed:
 
     def look(self) -> None:
         """Take what has changed, or settle when nothing has for a while."""
-        before = self._live.book
-        if self._live.follow_files(self._files(), rest=_rest):
-            self._say_broken()
         with self._lock:
             changes = self._changes()
-        if changes is not None and (changes.whole or changes.active or changes.gone):
-            self._take(changes)
-        now = time.monotonic()
-        if self._live.book is not before:
-            self._changed = now
-        elif self._changed is not None and now - self._changed >= SETTLED_S:
-            self._live.settle(time.time(), rest=_rest)
-            self._changed = None
+        with self._building:
+            if changes is not None and (changes.whole or changes.active or changes.gone):
+                self._take(changes)
+            now, before = time.monotonic(), self._looked_at
+            if self._live.book is not before:
+                self._changed = now
+            elif self._changed is not None and now - self._changed >= SETTLED_S:
+                self._live.settle(time.time(), rest=_rest)
+                self._changed = None
+            self._looked_at = self._live.book
         if self._live.book is not before or now - self._surveyed >= SURVEY_S:
             self._survey()
 
     def _take(self, changes: Changes) -> None:
         if changes.whole:  # another store, or one that could not be read before
             there = {one.id for one in changes.active}
-            changes.gone.extend(self._live.book.live.keys() - self._files().keys() - there)
+            changes.gone.extend(self._live.of_store - there)
         self._live.follow_store(changes.active, changes.gone, rest=_rest)
         event(
             log,

@@ -9,20 +9,9 @@ A damaged file is left where it is, for it holds people's work: mail goes on wit
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
 from typing import Final
 
-from oborona.errors import StoreError
-from oborona.recheck.sqlite_file import (
-    Damaged,
-    Format,
-    checked_version,
-    closed_on_error,
-    connect,
-    explained,
-    migrate,
-)
+from oborona.sqlite_file import Format, Shared
 
 FILE: Final = "signatures.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F425347  # "OBSG"
@@ -67,38 +56,8 @@ MIGRATIONS: Final = (
         """,
     ),
 )
-FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a store of signatures")
-
-
-def open_store(path: Path, *, make: bool = True) -> sqlite3.Connection:
-    """Return a connection in autocommit that reads and writes, for one thread at a time.
-
-    Args:
-        path: the file; its folder exists.
-        make: begin a store where there is none.
-
-    Raises:
-        StoreVersion: written by a newer Oborona.
-        StoreError: there is none, it is not ours, damaged, or can't be opened or written.
-    """
-    db = connect(path, write=True, absent="" if make else "there are no signatures yet")
-    try:
-        with closed_on_error(db, path):
-            checked_version(db, path, FORMAT)
-            db.execute("PRAGMA journal_mode = WAL")
-            migrate(db, FORMAT)
-    except Damaged as damage:
-        raise _mended(damage) from damage
-    return db
-
-
-def told(error: Exception, path: Path) -> StoreError:
-    """Return what an error of SQLite means, in an admin's words."""
-    found = explained(error, path)
-    return _mended(found) if isinstance(found, Damaged) else found
-
-
-def _mended(damage: Damaged) -> Damaged:
-    return Damaged(
-        f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, and a new one is begun"
-    )
+SHARED: Final = Shared(
+    format=Format(APPLICATION_ID, MIGRATIONS, "a store of signatures"),
+    absent="there are no signatures yet",
+    left="",
+)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 
 from oborona.errors import StoreError
-from oborona.milter.signatures import schema
 from oborona.milter.signatures.rows import (
     COLUMNS,
     Changes,
@@ -23,7 +20,9 @@ from oborona.milter.signatures.rows import (
     stored,
     take,
 )
+from oborona.milter.signatures.schema import SHARED
 from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
+from oborona.sqlite_file import SharedFile
 
 DAY_S: Final = 86_400
 _AT_ONCE: Final = 500  # rows
@@ -39,30 +38,10 @@ _SAME: Final = (
 _IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
 
 
-class Store:
-    """One process's access to the store; to be used by one thread at a time, and closed.
+class Store(SharedFile):
+    """One process's access to the store; see `SharedFile`."""
 
-    Args:
-        path: the file; its folder exists.
-        make: begin a store where there is none.
-
-    Raises:
-        StoreError: as of `schema.open_store`; every method raises it when the file can't be read or written.
-    """
-
-    def __init__(self, path: Path, *, make: bool = True) -> None:
-        self.path = path
-        self._db = schema.open_store(path, make=make)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let the file go."""
-        self._db.close()
+    shared = SHARED
 
     def add(
         self,
@@ -141,13 +120,13 @@ class Store:
 
     def version(self) -> int:
         """Return how many changes there were: 10 µs, for those who wait for the next."""
-        with self._told():
+        with self.told():
             (number,) = self._db.execute("SELECT number FROM version").fetchone()
         return int(number)
 
     def in_force(self, now: float) -> int:
         """Return how many are active and not expired."""
-        with self._told():
+        with self.told():
             (number,) = self._db.execute(
                 f"SELECT count(*) FROM signature WHERE {_IN_FORCE}",  # noqa: S608 - literals above
                 (now,),
@@ -156,7 +135,7 @@ class Store:
 
     def since(self, version: int, now: float) -> Changes:
         """Return what has changed since a version; since -1 all that is in force."""
-        with self._told():
+        with self.told():
             self._db.execute("BEGIN")
             try:
                 (number,) = self._db.execute("SELECT number FROM version").fetchone()
@@ -174,7 +153,7 @@ class Store:
     def hits(self, now: float) -> dict[str, Hits]:
         """Return how often signatures were found, by id."""
         today = int(now // DAY_S)
-        with self._told():
+        with self.told():
             rows = self._db.execute("SELECT id, total, day, today, last FROM hits").fetchall()
         return {
             name: Hits(total=total, today=count if day == today else 0, last=last)
@@ -188,7 +167,7 @@ class Store:
             counts: how many by id, and when the last was, Unix seconds.
         """
         rows = [(name, count, int(last // DAY_S), count, last) for name, (count, last) in counts.items()]
-        with self._transaction():
+        with self.transaction():
             self._db.executemany(
                 "INSERT INTO hits (id, total, day, today, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
                 " total = total + excluded.total,"
@@ -216,13 +195,13 @@ class Store:
         return self.get(name)
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Stored]:
-        with self._told():
+        with self.told():
             return [stored(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
 
     @contextmanager
     def _change(self, now: float) -> Iterator[int]:
         """A transaction that is one change; yields its number."""
-        with self._transaction():
+        with self.transaction():
             before = self.in_force(now)
             self._db.execute("UPDATE version SET number = number + 1")
             (number,) = self._db.execute("SELECT number FROM version").fetchone()
@@ -231,22 +210,3 @@ class Store:
                 raise StoreError(
                     f"{self.path}: more than {MAX_SIGNATURES} signatures would be in force; remove some, or let them expire"
                 )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._told():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise schema.told(error, self.path) from error

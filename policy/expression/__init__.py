@@ -5,14 +5,26 @@
     hits, errors = compiled.run(facts, Stage.CONTENT)
 
 The language is Python's syntax for comparison (chained too), arithmetic, `and or not in`, a conditional expression,
-literals, facts by their dotted names, counts, and the functions of `FUNCTIONS`. Text goes through four steps, each in
-its file: `syntax` (limits, tree) -> `check` (allowed? fits together? which stage?) -> `compile` (one function), with
-`template` for the words of a rule.
+literals, facts by their dotted names, counts, conditions by theirs, and the functions of `REFERENCE`. Text goes
+through four steps, each in its file: `syntax` (limits, tree) -> `check` (allowed? fits together? which stage?) -> `rule_set` (what hangs on
+what) -> `compile` (one function), with `template` for the words of a rule. What is unknown is `none`: see `typed`.
 """
 
-from oborona.policy.expression.compile import CompiledRules, compile_rules
-from oborona.policy.expression.functions import FUNCTIONS
+from oborona.policy.expression.calls import REFERENCE
+from oborona.policy.expression.compile import CompiledRules, RuleMemory, ToCode, code_of, compile_rules
 from oborona.policy.expression.schema import Counted, Fact, FactType, Schema
 from oborona.policy.expression.template import MAX_SAID
 
-__all__ = ["FUNCTIONS", "MAX_SAID", "CompiledRules", "Counted", "Fact", "FactType", "Schema", "compile_rules"]
+__all__ = [
+    "MAX_SAID",
+    "REFERENCE",
+    "CompiledRules",
+    "Counted",
+    "Fact",
+    "FactType",
+    "RuleMemory",
+    "Schema",
+    "ToCode",
+    "code_of",
+    "compile_rules",
+]

@@ -2,41 +2,48 @@
 
 The function that is generated looks like this; `f` is the facts object, `stage` how much of it is known:
 
-    def run(f, stage, hits, errors):
+    def run(f, stage, hits, errors, live, every):
+        r1 = False                                      rules that others name
         try: v0 = f.count(14, 2, 0)                     every fact is read once
         except Exception as e: errors.append(...)
+        try: c0 = (v0 is not None and v0 == 0)          a condition with a name
+        except Exception as e: errors.append(...)
         try:
-            if ((v0 >= 20) and (v1 > 0.99)):            a rule
+            if (c0 and (v1 > 0.99)):                    a rule
                 try: said = (v1, v0,)                   what its words need
                 except Exception: said = ()
                 hits.append(H0(said))
         except Exception as e: errors.append(...)
         if stage < 1: return                            facts and rules of the next stage follow
 
+with the hash of what it stands for in place of each number: see `loads`.
+
 A rule that fails does not fire, is reported by name, and stops no other; so does every rule that names a fact which
-could not be read. The code sees no builtins but the functions of the language. Five hundred rules cost 20 to 30
-microseconds this way, a tenth of what calling each rule by itself or an embedded interpreter costs.
+could not be read. The code sees no builtins but the functions of the language. `benchmarks/rules_cost.py` measures it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType
 from typing import Any, Final
 
-from oborona.errors import PolicyError
-from oborona.policy.expression.check import Checker, require_condition
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.loads import Load, Loads
+from oborona.policy.expression.loads import Load
+from oborona.policy.expression.memory import Memory
+from oborona.policy.expression.rule_set import Checked, RuleSet, Warned, hit_maker
 from oborona.policy.expression.runtime import NAMES
 from oborona.policy.expression.schema import Schema
-from oborona.policy.expression.template import Template
-from oborona.policy.rules import Rule
-from oborona.toml import Place
-from oborona.types import RuleHit, Stage
+from oborona.policy.rules import Condition, Rule
+from oborona.types import Mode, RuleHit, Stage
 
 MAX_ERROR: Final = 200  # characters of an exception's text that are passed on
 
-Hit = Callable[[Sequence[Any]], RuleHit]
+_NONE: Final[frozenset[str]] = frozenset()
+_Function = Callable[[object, int, list[RuleHit], list[str], frozenset[str], frozenset[str]], None]
+
+
+ToCode = Callable[[str], CodeType]
+RuleMemory = Memory[Checked]
 
 
 class CompiledRules:
@@ -46,135 +53,175 @@ class CompiledRules:
         rules: as given, in their order.
         stages: from which stage on each rule runs, by name.
         named: the facts that the rules of each stage, and of those before it, name.
+        timelines: types of shingles whose time-lines the rules ask for.
+        schema: what they may name.
+        before: names of what can be hit before the rules run.
+        warnings: what is allowed, and hardly meant.
         source: the generated code, for a reader.
     """
 
     def __init__(
         self,
         rules: tuple[Rule, ...],
-        stages: Mapping[str, Stage],
-        named: Mapping[Stage, frozenset[str]],
+        checked: Sequence[Checked],
+        timelines: frozenset[int],
+        warnings: Sequence[Warned],
         source: str,
-        function: Callable[[object, int, list[RuleHit], list[str]], None],
+        function: _Function,
+        schema: Schema,
+        before: Mapping[str, Stage],
+        *,
+        asks_before: bool,
     ) -> None:
         self.rules = rules
-        self.stages = stages
-        self.named = named
+        self.schema = schema
+        self.before = before
+        self.stages = {one.given.name: one.stage for one in checked if isinstance(one.given, Rule)}
+        self.named = {
+            stage: frozenset[str]().union(*(one.named for one in checked if one.stage.order <= stage.order))
+            for stage in Stage
+        }
+        self.timelines = timelines
+        self.warnings = tuple(warnings)
         self.source = source
         self._function = function
+        self._asks_before = asks_before
 
-    def run(self, facts: object, stage: Stage) -> tuple[list[RuleHit], list[str]]:
+    def run(
+        self, facts: object, stage: Stage, before: Sequence[RuleHit] = ()
+    ) -> tuple[list[RuleHit], list[str]]:
         """Return the rules that fired, and what went wrong with others.
 
         Args:
             facts: has the attributes and methods that the schema promises, as far as `stage` knows them.
             stage: rules of this stage and of those before it run.
+            before: what was hit before, by others than these rules.
 
-        Hits come by stage, then in the order of the rules. Errors name the rule or the fact. Never raises.
+        Hits come by stage, then in the order of the rules, each after those that it names. Errors name the rule or the fact. Never raises.
         """
         hits: list[RuleHit] = []
         errors: list[str] = []
-        self._function(facts, stage.order, hits, errors)
+        live = every = _NONE
+        if before and self._asks_before:
+            live = frozenset(hit.name for hit in before if hit.mode is Mode.LIVE)
+            every = frozenset(hit.name for hit in before)
+        self._function(facts, stage.order, hits, errors, live, every)
         return hits, errors
 
 
-def compile_rules(rules: Sequence[Rule], schema: Schema) -> CompiledRules:
+def code_of(source: str) -> CodeType:
+    """Return source as code; nothing else of Python runs meanwhile, for 0.2 ms a rule."""
+    return compile(source, "<rules>", "exec")
+
+
+def compile_rules(
+    rules: Sequence[Rule],
+    schema: Schema,
+    conditions: Sequence[Condition] = (),
+    before: Mapping[str, Stage] | None = None,
+    to_code: ToCode = code_of,
+    memory: RuleMemory | None = None,
+) -> CompiledRules:
     """Return all rules as one function.
 
     Args:
         rules: of distinct names; those with `enabled` off are left out.
         schema: what they may name.
+        conditions: with names that rules may use.
+        before: names of what can be hit before the rules run, with the stage from which that is known; None = nothing.
+        to_code: turns the source into code, or knows the code of this very source.
+        memory: of what was compiled before; the same rules give the same source, with one or without.
 
     Raises:
         PolicyError: at the first rule that cannot be used, with its place in the file.
     """
-    loads = Loads()
-    checked = [_Checked(rule, schema, loads) for rule in rules if rule.enabled]
-    source = "\n".join(_generate(checked, loads))
+    memory = RuleMemory() if memory is None else memory
+    memory.begin(schema)
+    found = RuleSet(rules, conditions, schema, before or {}, memory)
+    checked = list(found.checked())
+    loads = {code: load for one in checked for code, load in one.loads.facts.items()}
+    inner = {name: function for one in checked for name, function in one.loads.inner.items()}
+    source = "\n".join([*inner.values(), *_generate(checked, loads.values(), found.used)])
     names: dict[str, Any] = {
         "__builtins__": {},
         "Exception": Exception,
         "failed": _failed,
         **NAMES,
-        **loads.patterns,
     }
-    names |= {f"H{number}": rule.hit() for number, rule in enumerate(checked)}
-    exec(compile(source, "<rules>", "exec"), names)  # noqa: S102 - the code was put together by `check`
-    stages = {item.rule.name: item.stage for item in checked}
-    named = {
-        stage: frozenset[str]().union(*(item.named for item in checked if item.stage.order <= stage.order))
-        for stage in Stage
-    }
-    return CompiledRules(tuple(rules), stages, named, source, names["run"])
+    for one in checked:
+        names |= one.loads.constants
+        if isinstance(one.given, Rule):
+            names[_hit(one)] = hit_maker(one, one.given)
+    exec(to_code(source), names)  # noqa: S102 - the code was put together by `check`
+    warnings = [*found.warnings, *_never(checked, names)]
+    return CompiledRules(
+        tuple(rules),
+        checked,
+        frozenset(kind for one in checked for kind in one.loads.timelines),
+        warnings,
+        source,
+        names["run"],
+        schema,
+        before or {},
+        asks_before=found.asks_before,
+    )
 
 
-class _Checked:
-    """One rule, its `when` and `say` checked."""
-
-    def __init__(self, rule: Rule, schema: Schema, loads: Loads) -> None:
-        self.rule = rule
-        checker = Checker(schema, loads)
-        try:
-            when = checker.check(rule.when)
-            require_condition(when, rule.when)
-        except Fault as fault:
-            raise _error(rule, "when", rule.when, fault) from None
-        try:
-            self.template = Template(rule.say, checker)
-        except Fault as fault:
-            raise _error(rule, "say", rule.say, fault) from None
-        self.code = when.code
-        self.named = frozenset(checker.named)
-        self.stage = checker.stage if rule.stage is None else rule.stage
-        if self.stage.order < checker.stage.order:
-            place = rule.places.get("stage", Place())
-            problem = f'rule {rule.name}: its facts are known from stage "{checker.stage}" on, not at "{rule.stage}"'
-            raise PolicyError(problem, file=place.file, line=place.line, column=place.column)
-
-    def hit(self) -> Hit:
-        """Return what makes the rule's hit from the values of its words."""
-        rule, fill = self.rule, self.template.fill
-        if not self.template.codes:
-            same = RuleHit(name=rule.name, score=rule.score, say=fill(()), mode=rule.mode)
-            return lambda _: same
-        return lambda values: RuleHit(name=rule.name, score=rule.score, say=fill(values), mode=rule.mode)
-
-
-def _generate(checked: Sequence[_Checked], loads: Loads) -> list[str]:
-    lines = ["def run(f, stage, hits, errors):"]
-    for stage in Stage:
-        if stage.order:
-            lines.append(f" if stage < {stage.order}: return")
-        for load in loads.facts.values():
-            if load.stage is stage:
-                lines += _read(load)
-        for number, item in enumerate(checked):
-            if item.stage is stage:
-                lines += _rule(number, item)
-    return lines
-
-
-def _read(load: Load) -> list[str]:
+def _never(checked: Sequence[Checked], names: dict[str, Any]) -> list[Warned]:
+    """Warn of conditions that name no fact and do not hold."""
+    constant = [one for one in checked if one.constant]
     return [
-        " try:",
-        f"  {load.local} = {load.code}",
-        " except Exception as e:",
-        f"  errors.append(failed({load.label!a}, e))",
+        Warned(f"{one.given.name} can never hold: it names no fact, and is false", one.given.places["when"])
+        for one in constant
+        if "when" in one.given.places and not eval(one.code, names)  # noqa: S307 - as above
     ]
 
 
-def _rule(number: int, item: _Checked) -> list[str]:
-    values = "".join(f"{code}, " for code in item.template.codes)
-    words = ["   said = ()"]
-    if values:
-        words = ["   try:", f"    said = ({values})", "   except Exception:", "    said = ()"]
+def _generate(checked: Sequence[Checked], loads: Iterable[Load], used: set[str]) -> list[str]:
+    lines = ["def run(f, stage, hits, errors, live, every):"]
+    lines += [f" {local} = False" for local in sorted(used)]
+    for stage in Stage:
+        if stage.order:
+            lines.append(f" if stage < {stage.order}: return")
+        for load in loads:
+            if load.stage is stage:
+                lines += _read(load)
+        for one in checked:
+            if one.stage is stage:
+                lines += _rule(one, one.given, used) if isinstance(one.given, Rule) else _condition(one)
+    return lines
+
+
+def _hit(one: Checked) -> str:
+    """Return the name of what makes a rule's hit."""
+    return f"H{one.local}"
+
+
+def _read(load: Load) -> list[str]:
+    return _kept(load.label, [f"{load.local} = {load.code}"])
+
+
+def _condition(one: Checked) -> list[str]:
+    return _kept(one.given.name, [f"{one.local} = {one.code}"])
+
+
+def _rule(one: Checked, rule: Rule, used: set[str]) -> list[str]:
+    said, more = "()", []
+    if one.template.codes:
+        values = "".join(f"{code}, " for code in one.template.codes)
+        said, more = "said", [" try:", f"  said = ({values})", " except Exception:", "  said = ()"]
+    points = f", {one.score}" if one.score else ""
+    noted = [f" {one.local} = True"] if one.local in used else []
+    return _kept(rule.name, [f"if {one.code}:", *more, f" hits.append({_hit(one)}({said}{points}))", *noted])
+
+
+def _kept(label: str, lines: Sequence[str]) -> list[str]:
+    """Return lines whose failure is reported under a name, and stops nothing else."""
     return [
         " try:",
-        f"  if {item.code}:",
-        *words,
-        f"   hits.append(H{number}(said))",
+        *(f"  {line}" for line in lines),
         " except Exception as e:",
-        f"  errors.append(failed({item.rule.name!a}, e))",
+        f"  errors.append(failed({label!a}, e))",
     ]
 
 
@@ -187,13 +234,3 @@ def _failed(name: str, fault: Exception) -> str:
     except Exception:  # noqa: BLE001 - another's exception may fail even at this
         words = ""
     return f"{name}: {type(fault).__name__}: {words}"
-
-
-def _error(rule: Rule, field: str, text: str, fault: Fault) -> PolicyError:
-    problem = f"rule {rule.name}: {field}: {fault.problem}"
-    place = rule.places.get(field)
-    if place is None:
-        before = text[: fault.index]
-        return PolicyError(problem, line=before.count("\n") + 1, column=len(before) - before.rfind("\n"))
-    inside = place.inside(fault.index)
-    return PolicyError(problem, file=inside.file, line=inside.line, column=inside.column)

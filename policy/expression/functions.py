@@ -1,6 +1,6 @@
-"""The functions that an expression may call: what each takes, and the code it becomes.
+"""The functions of numbers, texts and sets: what each takes, and the code it becomes.
 
-`found` is not here: it names a finding and so belongs to the facts.
+Their arguments are known when the code runs: the caller has seen to `none`. Functions that name facts stand in `calls`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,11 @@ from typing import Final
 
 from oborona.policy.expression.fault import Fault
 from oborona.policy.expression.loads import Loads, PatternError
+from oborona.policy.expression.places import Domains, Networks
 from oborona.policy.expression.schema import Kind
+from oborona.policy.expression.typed import ARITHMETIC, TEXTS, Typed, want
 
 MAX_DECIMALS: Final = 9  # of round(): more are noise in a double
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
-    """A checked piece of an expression."""
-
-    code: str  # Python, safe to paste: an atom or in parentheses
-    kind: Kind
-    index: int  # where it begins in the text
-    literal: str | int | float | bool | tuple[str | int | float, ...] | None = None  # its value, where known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +26,6 @@ class Function:
     signature: str
     doc: str
     emit: Callable[[Sequence[Typed], Loads], Typed]
-
-
-ARITHMETIC: Final = (Kind.NUMBER, Kind.CONDITION)  # a condition counts as 1 when it holds, else 0
-TEXTS: Final = (Kind.TEXT, Kind.SET)
-
-
-def want(piece: Typed, kinds: Sequence[Kind], what: str) -> None:
-    """Raise unless a piece is of one of these kinds."""
-    if piece.kind not in kinds:
-        raise Fault(f"{what} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index)
 
 
 def _result(code: str, kind: Kind) -> Typed:
@@ -85,6 +67,8 @@ def _lower(pieces: Sequence[Typed], _: Loads) -> Typed:
 def _contains(pieces: Sequence[Typed], _: Loads) -> Typed:
     want(pieces[0], TEXTS, "contains()")
     want(pieces[1], (Kind.TEXT,), "contains()")
+    if pieces[0].kind is Kind.TEXT:
+        return _result(f"({pieces[1].code} in {pieces[0].code})", Kind.CONDITION)
     return _result(f"contains({pieces[0].code}, {pieces[1].code})", Kind.CONDITION)
 
 
@@ -98,7 +82,9 @@ def _edge(name: str, code: str) -> Callable[[Sequence[Typed], Loads], Typed]:
             given = second.literal if isinstance(second.literal, tuple) else ()
             if not all(isinstance(text, str) for text in given):
                 raise Fault(f"{name}() takes a list of texts", second.index)
-            piece = repr(given)
+            piece = ascii(given)
+        if pieces[0].kind is Kind.TEXT:
+            return _result(f"{pieces[0].code}.{name}({piece})", Kind.CONDITION)
         return _result(f"{code}({pieces[0].code}, {piece})", Kind.CONDITION)
 
     return emit
@@ -113,7 +99,40 @@ def _matches(pieces: Sequence[Typed], loads: Loads) -> Typed:
         name = loads.pattern(pattern)
     except PatternError as fault:
         raise Fault(f"pattern: {fault}", pieces[1].index) from None
+    if pieces[0].kind is Kind.TEXT:
+        return _result(f"({name}({loads.octets(pieces[0].code)}) is not None)", Kind.CONDITION)
     return _result(f"matches({name}, {pieces[0].code})", Kind.CONDITION)
+
+
+def _share(pieces: Sequence[Typed], _: Loads) -> Typed:
+    for piece in pieces:
+        want(piece, ARITHMETIC, "share()")
+    return _result(f"share({pieces[0].code}, {pieces[1].code})", Kind.NUMBER)
+
+
+def _log_odds(pieces: Sequence[Typed], _: Loads) -> Typed:
+    want(pieces[0], ARITHMETIC, "log_odds()")
+    return _result(f"log_odds({pieces[0].code})", Kind.NUMBER)
+
+
+def _listed(
+    name: str, made: Callable[[Sequence[str]], Networks | Domains]
+) -> Callable[[Sequence[Typed], Loads], Typed]:
+    def emit(pieces: Sequence[Typed], loads: Loads) -> Typed:
+        want(pieces[0], TEXTS, f"{name}()")
+        given = pieces[1].literal
+        given = (given,) if isinstance(given, str) else given
+        if not isinstance(given, tuple) or not given or not all(isinstance(text, str) for text in given):
+            raise Fault(f"{name}() takes a list of texts, or one", pieces[1].index)
+        try:
+            constant = loads.constant((name, given), lambda: made([str(text) for text in given]).has)
+        except ValueError as fault:
+            raise Fault(f"{name}(): {fault}", pieces[1].index) from None
+        if pieces[0].kind is Kind.TEXT:
+            return _result(f"{constant}({pieces[0].code})", Kind.CONDITION)
+        return _result(f"within({constant}, {pieces[0].code})", Kind.CONDITION)
+
+    return emit
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
@@ -146,6 +165,24 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
             doc="The pattern (RE2 syntax) is found in the text, or in any of a set. (?i) before it ignores case.",
             emit=_matches,
         ),
+        "share": Function(
+            signature="share(part, whole)", doc="part / whole, 0 to 1; 0 where whole is 0 or less.", emit=_share
+        ),
+        "log_odds": Function(
+            signature="log_odds(share)",
+            doc="ln(share / (1 - share)), held to -10 to 10: 0 at 0.5, 2.2 at 0.9, 4.6 at 0.99; as far below 0 at 0.1 and 0.01.",
+            emit=_log_odds,
+        ),
+        "in_networks": Function(
+            signature='in_networks(text, ("192.0.2.0/24", ...))',
+            doc="The text, or any of a set, is an address in one of these networks.",
+            emit=_listed("in_networks", Networks),
+        ),
+        "in_domains": Function(
+            signature='in_domains(text, ("example.org", ...))',
+            doc="The text, or any of a set, is one of these domains or a name below it; of an address what stands after its @.",
+            emit=_listed("in_domains", Domains),
+        ),
     }
 )  # fmt: skip
 
@@ -153,6 +190,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
 def arguments(signature: str) -> tuple[int, int]:
     """Return how few and how many arguments a signature allows."""
     inside = signature[signature.index("(") + 1 : -1]
+    if inside.endswith(", ...)"):  # a list is one argument
+        inside = inside[: inside.index("(")]
     if inside.endswith("..."):
         return inside.count(","), 20
     optional = inside.count("[")

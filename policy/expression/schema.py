@@ -4,6 +4,7 @@ A fact's dotted name is read from the facts object as an attribute with undersco
 Besides plain facts there are two families:
   count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `Counted`
   found("finding-name")       whether a check found something; see `Schema.findings`
+A fact that may be unknown is `optional`, and then None.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Kind(StrEnum):
     TEXT = "a text"
     SET = "a set of texts"
     LIST = "a list"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,10 @@ class Fact:
     type: FactType
     stage: Stage  # the first at which it is known
     doc: str  # one line for the reference
+    unit: str = ""  # such as bytes, hours, share 0 to 1; empty: it has none
+    example: object = None  # a value of its type
+    optional: bool = False  # it may be unknown: none
+    words: tuple[str, ...] = ()  # the only texts that it may be, or hold; none given: any
 
     def __post_init__(self) -> None:
         if not _FACT_NAME.fullmatch(self.name) or "__" in self.attribute:
@@ -78,6 +84,9 @@ class Counted:
     number: int  # 1..75, what `facts.count(number, window, metric)` gets
     stage: Stage
     doc: str
+    distinct: str = (
+        ""  # of what counts distinct things: what distinct() calls it, such as "recipients per sender"
+    )
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):
@@ -93,7 +102,7 @@ _KINDS: Final[Mapping[object, Kind]] = MappingProxyType(
         frozenset[str]: Kind.SET,
     }
 )
-_RESERVED: Final = frozenset({"count", "found", "true", "false"})
+_RESERVED: Final = frozenset({"count", "found", "fired", "it", "true", "false", "none"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +110,9 @@ class Schema:
     """All that rules may name.
 
     The facts object has, for each fact, its attribute; and when counts or findings are named, the methods
-    `count(type, window, metric) -> int`, `ham(type, window) -> int`, `spam_share(type, window) -> float`,
-    `found(name) -> bool`. They may compute lazily; what they raise is reported and kills no other rule.
+    `count(type, window, metric) -> int | None`, `ham(type, window) -> int | None`, `spam_share(type, window) -> float | None`,
+    `robotic(type) -> float | None`, `found(name) -> bool`; None where the counters could not be asked. They may compute lazily; what
+    they raise is reported and kills no other rule.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -120,6 +130,11 @@ class Schema:
     def by_name(self) -> Mapping[str, Fact]:
         """Facts by their dotted name."""
         return {fact.name: fact for fact in self.facts}
+
+    @cached_property
+    def by_pair(self) -> Mapping[str, Counted]:
+        """Shingle types that count distinct things, by what they are called."""
+        return {counted.distinct: counted for counted in self.counted if counted.distinct}
 
     @cached_property
     def by_type(self) -> Mapping[str, Counted]:

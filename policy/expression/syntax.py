@@ -22,13 +22,26 @@ MAX_DEPTH = 40  # levels of the tree; code generated from it stays far below the
 
 # `from.domain` is no Python, so the parser gets a name of the same length instead.
 STAND_IN = "_rom"
-_FROM = re.compile(
+_PASSED = (
     r'''(?:"""(?:\\.|(?!""")[^\\])*"""'''
     r"|'{3}(?:\\.|(?!'{3})[^\\])*'{3}"
     r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[^\n]*)"""
-    rf"|(?<![\w.])(?P<word>{KEYWORD_FACT})(?=[ \t\n]*\.)",
+)  # texts in quotes, and comments
+_FROM = re.compile(
+    rf"{_PASSED}|(?<![\w.])(?P<word>{KEYWORD_FACT})(?=[ \t\n]*\.)",
     re.DOTALL,
 )
+_MEANT = {
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+    "<>": "!=",
+    "AND": "and",
+    "OR": "or",
+    "NOT": "not",
+    "[from]": "[From]",
+}
+_OTHER = re.compile(rf"{_PASSED}|(?P<sign>&&|\|\||!(?!=)|<>|\b(?:AND|OR|NOT)\b|\[from\])", re.DOTALL)
 
 
 class Source:
@@ -82,16 +95,25 @@ def _parse(wrapped: str, source: Source) -> ast.expr:
             )  # "\d" in a plain string is a warning to Python, and a trap in a pattern
             tree = ast.parse(wrapped, mode="eval").body
     except SyntaxError as fault:
-        raise Fault(_words(fault), _at(fault, source)) from None
+        raise _other_language(source.text) or Fault(_words(fault), _at(fault, source)) from None
     except (MemoryError, RecursionError):
         raise Fault(f"nested too deeply; at most {MAX_DEPTH} levels are allowed") from None
     except (ValueError, OverflowError, Warning) as fault:
         raise Fault(f"not an expression: {fault}") from None
     if isinstance(tree, ast.Tuple) and not tree.elts and tree.lineno == 1:
         raise Fault("the expression is empty")
-    if ")" in source.text and (index := _closes_early(wrapped)) is not None:
+    # what begins in the first line begins with the parenthesis that was put there: a tuple does, and what closes it early
+    if tree.lineno == 1 and (index := _closes_early(wrapped)) is not None:
         raise Fault("unmatched ')'", index)
     return tree
+
+
+def _other_language(text: str) -> Fault | None:
+    """Return what to write for a sign that other languages have, None where there is none."""
+    for found in _OTHER.finditer(text):
+        if sign := found["sign"]:
+            return Fault(f"write {_MEANT[sign]} instead of {sign}", found.start())
+    return None
 
 
 def _words(fault: SyntaxError) -> str:

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from oborona.policy.expression.check import Checker
 from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.functions import Typed
 from oborona.policy.expression.schema import Kind
+from oborona.policy.expression.typed import Typed
 
 MAX_SAID: Final = 200  # characters of the result: several of them share one header line of 998
 MAX_TEMPLATE: Final = 1_000
@@ -92,7 +92,8 @@ class Template:
         said = self._words[0]
         for number, (formatter, words) in enumerate(zip(self._formatters, self._words[1:], strict=True)):
             try:
-                said += formatter(values[number])
+                value = values[number]
+                said += "none" if value is None else formatter(value)
             except Exception:  # noqa: BLE001 - a value that cannot be shown must not cost the rule its hit
                 said += UNKNOWN
             said += words

@@ -7,12 +7,13 @@ over its words, and `LiveSignatures` follows what changes while mail is judged.
 from oborona.policy.signatures.book import Book
 from oborona.policy.signatures.check import BrokenSignature, checked
 from oborona.policy.signatures.live import LiveSignatures
-from oborona.policy.signatures.matched import Matched, Signatures
+from oborona.policy.signatures.matched import Finder, Matched, Signatures
 from oborona.policy.signatures.model import Flag, Kind, Signature, Where
 
 __all__ = [
     "Book",
     "BrokenSignature",
+    "Finder",
     "Flag",
     "Kind",
     "LiveSignatures",

@@ -54,8 +54,12 @@ class Book:
         """Signatures that can't be used, and why."""
         return {name: why for one in self.segments for name, why in one.broken.items() if name in self.live}
 
+    def under(self, files: Mapping[str, Signature]) -> Self:
+        """Return this book, which is of one policy; see `Signatures.under`."""
+        return self
+
     def find(self, message: Message, now: float) -> Matched:
-        """Return those in force that a message has; see `Signatures.find`."""
+        """Return those in force that a message has; see `Finder.find`."""
         if not self.segments:
             return _NONE
         fields = Fields(message, headers=self._headers)

@@ -17,7 +17,7 @@ from oborona.message import handles, links, phones, wallets
 from oborona.message.findings import Findings
 from oborona.message.model import Place
 from oborona.message.normalise import normalise
-from oborona.policy.signatures.model import WORDS, Kind, Signature, Where
+from oborona.policy.signatures.model import WORDS, Flag, Kind, Signature, Where
 from oborona.policy.signatures.pattern_text import folded
 from oborona.policy.signatures.words import words
 
@@ -167,7 +167,9 @@ def entity(signature: Signature) -> Entity:
     value, kind, text = signature.value.strip(), signature.kind, ""
     if kind in (Kind.HOST, Kind.DOMAIN):
         text = domains.normal(value.removeprefix("."))
-        if kind is Kind.DOMAIN and text and text == _suffix(text):
+        # a mark says nothing alone: where anybody may have a page is worth knowing
+        public = kind is Kind.DOMAIN and signature.flag is not Flag.MARK
+        if public and text and text == _suffix(text):
             raise BrokenSignature(f"{text} is a public suffix: everybody's domains lie below it")
     elif kind is Kind.URL:
         link = links.link(value, "", Place.TEXT)

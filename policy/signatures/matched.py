@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -14,6 +15,7 @@ from oborona.policy.text import quoted
 from oborona.types import Mode, RuleHit
 
 MAX_TOLD: Final = 3  # signatures that are named in one reason; several share a header line
+MAX_MARKS: Final = 9  # of one list that are counted: a rule that wants more has too short a list
 MAX_OWN: Final = 20  # with a score of their own, as rules of a message; weightiest first
 _VALUE: Final = 40  # characters of what it looks for
 _WHO: Final = 20
@@ -31,6 +33,28 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             one for one in self.signatures if one.flag is flag and one.mode is Mode.LIVE and one.score is None
         )
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The lists of live marks that were found, or their own names; NAME:2 to NAME:9 where so many of a list were."""
+        names = Counter(
+            one.id.partition(":")[0]
+            for one in self.signatures
+            if one.flag is Flag.MARK and one.mode is Mode.LIVE
+        )
+        more = (f"{name}:{n}" for name, times in names.items() for n in range(2, min(times, MAX_MARKS) + 1))
+        return frozenset((*names, *more))
+
+    @property
+    def marked(self) -> str:
+        """What those are: `"next of kin", "transfer the sum", 3 more`; empty for none."""
+        values = [
+            f'"{quoted(one.value, _VALUE)}"'
+            for one in self.signatures
+            if one.flag is Flag.MARK and one.mode is Mode.LIVE
+        ]
+        more = f", {len(values) - MAX_TOLD} more" if len(values) > MAX_TOLD else ""
+        return printable(", ".join(values[:MAX_TOLD]) + more)
 
     @property
     def owners(self) -> frozenset[str]:
@@ -53,7 +77,7 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-class Signatures(Protocol):
+class Finder(Protocol):
     """Finds signatures in messages."""
 
     def find(self, message: Message, now: float) -> Matched:
@@ -62,6 +86,18 @@ class Signatures(Protocol):
         Args:
             message: parsed.
             now: Unix seconds: those that expired before are not found.
+        """
+        ...
+
+
+class Signatures(Protocol):
+    """The signatures of a site."""
+
+    def under(self, files: Mapping[str, Signature]) -> Finder:
+        """Return what finds those that are in force with a policy.
+
+        Args:
+            files: the signatures of the policy that the message is judged by, as the policy has them.
         """
         ...
 

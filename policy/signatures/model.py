@@ -17,6 +17,7 @@ class Flag(StrEnum):
 
     SPAM = "spam"
     HAM = "ham"
+    MARK = "mark"  # says nothing alone: rules count those of a list, `signatures.marks`
 
 
 class Kind(StrEnum):

@@ -27,6 +27,7 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
 
     shingles: bytes
     signature: bytes
+    feedback: bytes  # what people speak of: nobody else can tell which messages that were
 
 
 def keys(secret: bytes) -> Keys:

@@ -12,16 +12,17 @@ import msgspec
 
 
 class Stage(StrEnum):
-    """The four points where a mail server asks, cheapest first."""
+    """The four points where a mail server asks, cheapest first; and a look at a message that it has passed on."""
 
     CONNECT = "connect"  # client address and name
     SENDER = "sender"  # HELO, MAIL FROM
     RECIPIENT = "recipient"  # each RCPT TO
     CONTENT = "content"  # headers and body
+    RECHECK = "recheck"  # what is known later
 
     @property
     def order(self) -> int:
-        """0 for connect to 3 for content: what is known at a stage is known at all later ones."""
+        """0 for connect to 4 for recheck: what is known at a stage is known at all later ones."""
         return _ORDER[self]
 
 
@@ -156,6 +157,15 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.LIVE
 
 
+class Would(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verdict would have been, had everything that is in shadow mode been live."""
+
+    action: Action
+    score: float
+    line: float
+    decided_by: str
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What is done with a message, and why."""
 
@@ -165,3 +175,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str  # rule name, or a slug such as below-line
     rules: tuple[RuleHit, ...] = ()  # heaviest first, shadow rules last
     findings: tuple[Finding, ...] = ()
+    would: Would | None = None  # where it would have been another action

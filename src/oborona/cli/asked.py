@@ -14,11 +14,18 @@ from oborona import secret
 from oborona.config import Loaded, load_settings
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
+from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.message.shingles import Hasher
 from oborona.milter.asking import Asking
+from oborona.milter.content_model import Taught
+from oborona.milter.final_model import FILE as FINAL_FILE
+from oborona.milter.final_model import FollowedFinal
 from oborona.milter.places import Places
 from oborona.milter.reader.desk import Desk, plans
 from oborona.milter.reader.eyes import Eyes, Nearby
+from oborona.milter.reader.frames import Task
+from oborona.milter.reader.meaning import Meanings as EncodedMeanings
+from oborona.milter.reader.meaning import NearbyEncoder
 from oborona.milter.service import site_name
 from oborona.milter.signatures.rows import State
 from oborona.milter.signatures.schema import FILE
@@ -27,6 +34,7 @@ from oborona.milter.stores import open_stored
 from oborona.policy.evidence import Inquiry, Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
 from oborona.policy.ports import CounterReader, Pictures
 from oborona.policy.scan import Site
@@ -59,6 +67,8 @@ class Asked:
         if state is not None:
             self._overrides["paths.state"] = str(state)
         self._loaded: Loaded | None = None
+        self._policy: Policy | None = None
+        self._desk: Desk | None = None  # while there are processes of our own that look
 
     @property
     def loaded(self) -> Loaded:
@@ -72,14 +82,21 @@ class Asked:
         """The state folder."""
         return Path(self.loaded.settings.paths.state)
 
+    def under(self, policy: Path) -> Asked:
+        """Return the same settings with another policy folder."""
+        set_before = tuple(f"{name}={value}" for name, value in self._overrides.items())
+        return Asked(self._file, None, (*set_before, f"paths.policy={policy}"))
+
     @property
     def policy_folder(self) -> Path:
         """The policy folder."""
         return Path(self.loaded.settings.paths.policy)
 
     def policy(self) -> Policy:
-        """The policy, checked."""
-        return load_policy(self.policy_folder, SCHEMA)
+        """The policy, checked; loaded once, so that a command works with one policy throughout."""
+        if self._policy is None:
+            self._policy = load_policy(self.policy_folder, SCHEMA)
+        return self._policy
 
     def keys(self) -> secret.Keys:
         """The site's keys, or those of no site, with a word on standard error."""
@@ -115,6 +132,14 @@ class Asked:
             click.echo(f"oborona: {error}; places are not known by it", err=True)
         return places
 
+    def final(self) -> FollowedFinal:
+        """The final model in force; what is wrong with it is a word on standard error."""
+        final = FollowedFinal(self.state / FINAL_FILE, SCHEMA)
+        final.look()
+        if final.error is not None:
+            click.echo(f"oborona: {final.error}; judged without the final model", err=True)
+        return final
+
     def signatures(self) -> Book:
         """The signatures in force; without the store those of the policy's files, with a word on standard error."""
         found = list(self.policy().signatures.values())
@@ -134,11 +159,18 @@ class Asked:
         if not settings.enabled:
             yield Blind()
             return
-        desk = Desk(plans(settings), cache_entries=settings.cache_entries)
+        desk = self._desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         try:
             yield Eyes(Nearby(desk), look_s=PATIENCE_S, read_s=PATIENCE_S)
         finally:
+            self._desk = None
             await desk.close()
+
+    def _meanings(self, final: FollowedFinal) -> Meanings:
+        """Who says what texts mean: the processes that look at pictures, while there are any."""
+        if self._desk is None or Task.MEAN not in self._desk.pools:
+            return Silent()
+        return EncodedMeanings(NearbyEncoder(self._desk), final.meaning, within_s=PATIENCE_S)
 
     @contextmanager
     def site(self, pictures: Pictures | None = None) -> Iterator[Site]:
@@ -147,6 +179,7 @@ class Asked:
         Args:
             pictures: who looks at them; None = nobody.
         """
+        final = self.final()
         hasher = Hasher(self.keys().shingles)
         counters: CounterReader
         try:
@@ -162,6 +195,9 @@ class Asked:
                 regions=tuple(self.loaded.settings.site.regions.split()),
                 places=self.places(),
                 signatures=self.signatures(),
+                content=Taught(self.state / WEIGHTS, least=self.loaded.settings.learning.min_learned),
+                final=final,
+                meanings=self._meanings(final),
                 pictures=pictures or Blind(),
             )
         finally:

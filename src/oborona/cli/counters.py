@@ -73,7 +73,8 @@ def _draw(
             if not every and not row[Window.FORTNIGHT][Metric.SEEN]:
                 unseen += 1
                 continue
-            echo(picture(await store.timeline(shingle, now, prefix), now, name_of(shingle)))
+            [line] = await store.timelines([shingle], now, prefix)
+            echo(picture(line, now, name_of(shingle)))
         if unseen:
             echo(f"{unseen} pieces were not seen in two weeks")
 

@@ -35,7 +35,7 @@ from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.ports import Pictures, Places
-from oborona.policy.signatures import Signature, Signatures
+from oborona.policy.signatures import Finder, Signature
 from oborona.types import Envelope, Finding
 
 MEANINGS: Final = {**NAMES, **FINDINGS, **OF_PICTURES}
@@ -50,7 +50,7 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
     keys: secret.Keys
     places: Places
     pictures: Pictures
-    signatures: Signatures
+    signatures: Finder
     regions: tuple[str, ...]
     site: str
 
@@ -105,7 +105,7 @@ async def _looking(asked: Asked) -> AsyncIterator[Pictures]:
         yield Eyes(Nearby(desk), look_s=PICTURES_S, read_s=PICTURES_S)
     finally:
         await desk.close()
-    for task in Task:
+    for task in (Task.LOOK, Task.READ):
         lacks = missing(settings, task)
         if lacks and desk.outcomes.get(f"{task.value} unable"):
             click.echo(f"oborona: pictures: no {task.value} without {lacks}", err=True)

@@ -18,7 +18,9 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_counters import counters
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
+from oborona.cli.doctor_model import final, model
 from oborona.cli.doctor_places import places
+from oborona.cli.doctor_policy import policy
 from oborona.cli.doctor_reader import reader
 from oborona.cli.doctor_signatures import signatures
 from oborona.cli.report import Report, State
@@ -39,7 +41,19 @@ def doctor(asked: Asked) -> None:
     """
     reports = [
         report
-        for check in (_policy, _state, counters, doors, dns, places, reader, signatures, postfix)
+        for check in (
+            _policy,
+            _state,
+            counters,
+            doors,
+            dns,
+            places,
+            reader,
+            signatures,
+            model,
+            final,
+            postfix,
+        )
         for report in check(asked)
     ]
     table = Table("", "what", "finding", show_edge=False)
@@ -64,6 +78,7 @@ def _policy(asked: Asked) -> Iterator[Report]:
             "contact", State.LOOK, "refusals say nobody to ask: set site.contact to a URL or mail address"
         )
     yield _try("policy", lambda: f"{asked.policy_folder}: {len(asked.policy().rules)} rules")
+    yield from policy(asked)
 
 
 def _state(asked: Asked) -> Iterator[Report]:

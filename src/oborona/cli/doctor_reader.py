@@ -9,12 +9,13 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.milter import status
-from oborona.milter.reader.desk import missing
+from oborona.milter.reader.desk import missing, wanted
 from oborona.milter.reader.frames import Task
 
 _WANTED: Final = (
     (Task.LOOK, "looking at pictures", "codes in pictures and their likeness are not seen"),
     (Task.READ, "reading pictures", "text in pictures is not read"),
+    (Task.MEAN, "meaning of texts", "grey mail is judged without it"),
 )
 
 
@@ -27,6 +28,8 @@ def reader(asked: Asked) -> Iterator[Report]:
         )
         return
     for task, what, lacks in _WANTED:
+        if task not in wanted(settings):
+            continue
         gone = missing(settings, task)
         if gone:
             yield Report(what, State.LOOK, f"not there: {gone}; {lacks}")

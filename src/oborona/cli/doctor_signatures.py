@@ -12,6 +12,7 @@ from oborona.milter import status
 from oborona.milter.signatures.rows import State as Stands
 from oborona.milter.signatures.schema import FILE
 from oborona.milter.signatures.store import Store
+from oborona.policy.signatures import Flag
 from oborona.types import Mode
 
 
@@ -45,11 +46,12 @@ def _counted(asked: Asked) -> str:
     with Store(asked.state / FILE, make=False) as store:
         stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
     active = [one.signature for one in stored if one.state is Stands.ACTIVE]
-    filed = list(asked.policy().signatures.values())
+    filed = [one for one in asked.policy().signatures.values() if one.flag is not Flag.MARK]
+    marks = len(asked.policy().signatures) - len(filed)
     known = [*active, *filed]
     there = [one for one in known if not one.expired(now)]
     shadow = sum(one.mode is Mode.SHADOW for one in there)
     return (
-        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), "
+        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), {marks} marks, "
         f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
     )

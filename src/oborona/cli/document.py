@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
-from oborona.milter.metrics import METRICS, READER_METRICS
+from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
-from oborona.policy.expression import FUNCTIONS
-from oborona.policy.fact_table import NAMES, STAGES, TABLE
+from oborona.policy.expression import REFERENCE, Fact
+from oborona.policy.expression.schema import DERIVED_METRICS
+from oborona.policy.fact_table import NAMES, SCHEMA, STAGES
+from oborona.policy.fact_tables import AREAS, Area
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
+from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.types import Metric, Stage, Window
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -24,18 +28,17 @@ def facts() -> str:
     lines = [
         "# Facts: what rules may name",
         "",
-        "Written from the code by `make docs`. A fact is known from its stage on; a rule runs as soon as all facts it names are known.",
+        "Written from the code by `make docs`. A fact is known from its stage on; a rule runs as soon as all facts it names are known. A fact marked",
+        "*or none* may be unknown: `none` compares as false with everything, `x == none` asks for it ([policy.md](policy.md#none)).",
         "",
-        "| fact | type | from | |",
-        "|---|---|---|---|",
-        *(f"| `{fact.name}` | {fact.kind.value} | {fact.stage} | {fact.doc} |" for fact in TABLE),
-        "",
+        *(line for area in AREAS for line in _area(area)),
         "## Counts",
         "",
         f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(w.name.lower() for w in Window)} and METRIC one of",
-        f"{_words([*(m.name.lower() for m in Metric), 'ham', 'spam_share'])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
+        f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
         "minutes, or 14 days. The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
-        "what hangs on them) the smallest count that a fifth of the values reach, a third for texts under 30 words.",
+        "what hangs on them) the smallest count that a quarter of the values reach, six of sixteen for short texts. While the counters can't be",
+        "asked every count is none.",
         "",
         "| TYPE | number | from | what is hashed |",
         "|---|---|---|---|",
@@ -46,7 +49,9 @@ def facts() -> str:
         "",
         "## Functions",
         "",
-        *(f"- `{function.signature}` {function.doc}" for function in FUNCTIONS.values()),
+        *(f"- `{function.signature}` {function.doc}" for function in REFERENCE.values()),
+        "",
+        f"What `distinct` counts: {_words(SCHEMA.by_pair)}.",
         "",
         "## Findings",
         "",
@@ -60,12 +65,36 @@ def facts() -> str:
         "",
         "Of the scan:",
         "",
-        *(f"- `{name}`: {meaning}" for name, meaning in OF_PICTURES.items()),
+        *(f"- `{name}`: {meaning}" for name, meaning in (OF_PICTURES | OF_SCRIPTS).items()),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
         f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
         "",
     ]
     return "\n".join(lines)
+
+
+def _area(area: Area) -> list[str]:
+    return [
+        f"## {area.title}",
+        "",
+        "| fact | type | from | | unit | example |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| `{one.name}` | {one.kind.value}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
+            for one in area.facts
+        ),
+        "",
+    ]
+
+
+def _example(one: Fact) -> str:
+    """Return an example as a rule would write it."""
+    value = one.example
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, frozenset):
+        return ", ".join(f"`{member!r}`" for member in sorted(value))
+    return f"`{value!r}`"
 
 
 def monitoring() -> str:
@@ -81,11 +110,10 @@ def monitoring() -> str:
         "| metric | kind | labels | |",
         "|---|---|---|---|",
         *(
-            f"| `{one.name}{'_total' if one.counts else ''}` | {'counter' if one.counts else 'gauge'} |"
-            f" {_words(labels)} | {one.help} |"
+            f"| `{one.name}{'_total' if one.counts else ''}` | {one.kind} | {_words(labels)} | {one.help} |"
             for one, labels in (
                 *((one, ("worker", *one.labels)) for one in METRICS),
-                *((one, one.labels) for one in READER_METRICS),
+                *((one, one.labels) for one in (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)),
             )
         ),
         "",
@@ -104,6 +132,7 @@ def files() -> dict[Path, str]:
     return {
         ROOT / "docs/facts.md": facts(),
         ROOT / "docs/monitoring.md": monitoring(),
+        ROOT / "etc/policy.d.schema.json": schema_text(),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }
 

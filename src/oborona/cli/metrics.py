@@ -9,12 +9,15 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.milter.metrics import exposition
-from oborona.milter.status import read, read_reader
+from oborona.milter.status import read, read_policy, read_reader, read_trainer
 
 
 @click.command()
 @pass_asked
 def metrics(asked: Asked) -> None:
     """Print the metrics of the running workers in Prometheus' text format, as node_exporter's textfile collector takes it."""
-    now = time.time()
-    echo(exposition(read(asked.state, now), read_reader(asked.state, now)).rstrip(b"\n"))
+    state, now = asked.state, time.time()
+    said = exposition(
+        read(state, now), read_reader(state, now), read_policy(state, now), read_trainer(state, now)
+    )
+    echo(said.rstrip(b"\n"))

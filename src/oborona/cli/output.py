@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
+import msgspec
 
 from oborona.errors import OboronaError
 
@@ -23,6 +25,28 @@ def echo(text: str | bytes) -> None:
     """
     with written():
         click.echo(text)
+
+
+def echo_json(value: object) -> None:
+    """Print a value as one line of JSON; what in its texts is no Unicode stands there as an escape.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        Unwritten: it can't be written.
+    """
+    try:
+        line = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        line = msgspec.json.encode(_unicode(msgspec.to_builtins(value)))
+    echo(line)
+
+
+def _unicode(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_unicode(name): _unicode(one) for name, one in value.items()}
+    return [_unicode(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager

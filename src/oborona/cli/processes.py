@@ -1,4 +1,4 @@
-"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader` for those who start each process by itself."""
+"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader`, `trainer` for those who start each process by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oborona.milter.sockets import closed_folder
 @click.command()
 @pass_asked
 def serve(asked: Asked) -> None:
-    """Run the whole daemon: workers, writer, keeper and reader, until SIGTERM.
+    """Run the whole daemon: workers, writer, keeper, reader and trainer, until SIGTERM.
 
     SIGHUP reads the policy again; so does every change of it. A second SIGTERM stops at once.
     """
@@ -51,6 +51,13 @@ def reader(asked: Asked) -> None:
     if not asked.loaded.settings.reader.enabled:
         raise click.UsageError("reader.enabled is off: there is nothing to run")
     _run(asked, (Role.READER,))
+
+
+@click.command()
+@pass_asked
+def trainer(asked: Asked) -> None:
+    """Run the trainer alone: it learns from what people say of their mail."""
+    _run(asked, (Role.TRAINER,))
 
 
 def _run(asked: Asked, roles: Collection[Role]) -> None:

@@ -106,10 +106,11 @@ def add(asked: Asked, /, value: str, ham: Path | None, most: float, as_json: boo
 @signature.command(name="list")
 @click.option("--all", "every", is_flag=True, help="Also what was removed or declined.")
 @click.option("--owner", help="Of this owner alone.")
+@click.option("--marks", is_flag=True, help="Also marks: words that rules count, thousands of them.")
 @click.option("--hits", "by_hits", is_flag=True, help="The most found today first; default: the newest last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @pass_asked
-def list_(asked: Asked, every: bool, owner: str | None, by_hits: bool, as_json: bool) -> None:
+def list_(asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bool, as_json: bool) -> None:
     """List signatures of policy files and of the store, with how often each was found."""
     now = time.time()
     rows: list[tuple[Signature, str, dict[str, Any]]] = [
@@ -122,7 +123,11 @@ def list_(asked: Asked, every: bool, owner: str | None, by_hits: bool, as_json: 
             (one.signature, one.state.value, {"decided": one.decided, "decided_by": one.decided_by})
             for one in store.all(*states)
         ]
-    rows = [row for row in rows if owner is None or row[0].owner == owner]
+    rows = [
+        row
+        for row in rows
+        if (owner is None or row[0].owner == owner) and (marks or row[0].flag is not Flag.MARK)
+    ]
     if by_hits:
         rows.sort(key=lambda row: (-_hits(hits, row[0]).today, -_hits(hits, row[0]).total))
     if as_json:

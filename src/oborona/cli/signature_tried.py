@@ -15,7 +15,7 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.message.parse import parse
-from oborona.policy.signatures import Book, BrokenSignature, Flag, Kind, Signature, Signatures, Where, checked
+from oborona.policy.signatures import Book, BrokenSignature, Finder, Flag, Kind, Signature, Where, checked
 
 
 @click.command()
@@ -52,7 +52,7 @@ def test(
     _tried(asked, paths, Book.of([one]), as_json=as_json)
 
 
-def _tried(asked: Asked, paths: tuple[Path, ...], signatures: Signatures, *, as_json: bool) -> None:
+def _tried(asked: Asked, paths: tuple[Path, ...], signatures: Finder, *, as_json: bool) -> None:
     now, total, hit = time.time(), 0, 0
     found: Counter[str] = Counter()
     regions = tuple(asked.loaded.settings.site.regions.split())

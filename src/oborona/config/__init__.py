@@ -6,6 +6,7 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.doors import Listening, Milter, PolicyService
+from oborona.config.learning import Learning
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
 from oborona.config.places import Places
 from oborona.config.reader import Reader
@@ -22,6 +23,7 @@ __all__ = [
     "Dns",
     "InetAddress",
     "Journal",
+    "Learning",
     "Listening",
     "Loaded",
     "Log",

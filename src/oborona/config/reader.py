@@ -87,6 +87,21 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
             " given up. 0: pictures are read only where the answer waits for them.",
         ),
     ] = 200
+    meaning: Annotated[
+        bool,
+        Meta(
+            description="A process that says what texts mean, for grey mail; takes the extra `ml`, 150 MB of memory, and a final model that"
+            " was trained with it.",
+        ),
+    ] = False
+    meaning_wait_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=60,
+            description="A scan of grey mail waits so long for it, at most half of milter.deadline_s.",
+        ),
+    ] = 0.5
     languages: Annotated[
         str,
         Meta(

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from oborona.config.address import parse_address
 from oborona.config.doors import Milter, PolicyService
+from oborona.config.learning import Learning
 from oborona.config.places import Places
 from oborona.config.reader import Reader
 from oborona.config.servers import EXAMPLES, parse_servers
@@ -297,6 +298,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Cluster = Cluster()
     journal: Journal = Journal()
     reader: Reader = Reader()
+    learning: Learning = Learning()
     places: Places = Places()
     log: Log = Log()
 
@@ -311,6 +313,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "cluster": Cluster,
     "journal": Journal,
     "reader": Reader,
+    "learning": Learning,
     "places": Places,
     "log": Log,
 }

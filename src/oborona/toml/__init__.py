@@ -4,7 +4,7 @@
 becomes a `ConfigError` (or the subclass asked for) that names file, line, column and what would be right.
 """
 
-from oborona.toml.document import MAX_FILE_BYTES, Document, parse, read
+from oborona.toml.document import MAX_FILE_BYTES, Document, octets, parse, read
 from oborona.toml.place import Place
 from oborona.toml.spelling import did_you_mean
 from oborona.toml.table import Given, allowed, convert, hints, show, table
@@ -18,6 +18,7 @@ __all__ = [
     "convert",
     "did_you_mean",
     "hints",
+    "octets",
     "parse",
     "read",
     "show",

@@ -55,6 +55,20 @@ def read(path: Path, error: type[ConfigError] = ConfigError) -> tuple[Document, 
     Raises:
         ConfigError: as `error`, with file, line and column.
     """
+    raw = octets(path, error)
+    return parse(raw, str(path), error), raw
+
+
+def octets(path: Path, error: type[ConfigError] = ConfigError) -> bytes:
+    """Return the bytes of a file, which may be anything.
+
+    Args:
+        path: named in errors as given.
+        error: what to raise.
+
+    Raises:
+        ConfigError: as `error`: it can't be read, is no plain file, or too large.
+    """
     try:
         # Looked at before it is opened: opening a pipe waits for its writer.
         if not stat.S_ISREG(path.stat().st_mode):
@@ -65,7 +79,7 @@ def read(path: Path, error: type[ConfigError] = ConfigError) -> tuple[Document, 
         raise error(f"cannot be read: {getattr(fault, 'strerror', None) or fault}", file=str(path)) from fault
     if len(raw) > MAX_FILE_BYTES:
         raise error(f"is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB", file=str(path))
-    return parse(raw, str(path), error), raw
+    return raw
 
 
 def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) -> Document:
@@ -103,6 +117,8 @@ def _syntax(fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[Co
     words = str(fault)
     where = _POSITION.search(words)
     problem = f"broken TOML: {words[: where.start()] if where else words}"
+    if problem.endswith("Invalid value"):
+        problem += "; a text stands in quotes, and true, false and numbers in none"
     if where and where[1]:
         return error(problem, file=file, line=int(where[1]), column=int(where[2]))
     line = text.count("\n") + 1

@@ -25,6 +25,9 @@ from oborona.toml.spelling import did_you_mean
 MAX_SHOWN = 40  # characters of a wrong value repeated in an error
 
 
+Check = Callable[[Any], object]
+
+
 class Given(NamedTuple):
     """A value that a file gives, checked, and where it stands."""
 
@@ -59,7 +62,7 @@ def table(
         place = document.value(*path)
         raise error(f"{name} must be a table", file=place.file, line=place.line, column=place.column)
     given: dict[str, Given] = {}
-    types = hints(schema)
+    types, checks = hints(schema), _checks(schema)
     for key, value in found.items():
         if key not in types:
             place = document.key(*path, key)
@@ -67,7 +70,7 @@ def table(
             raise error(problem, file=place.file, line=place.line, column=place.column)
         place = document.value(*path, key)
         try:
-            given[key] = Given(convert(value, types[key]), place)
+            given[key] = Given(_converted(value, types[key], checks[key]), place)
         except ValueError as fault:
             problem = f"{name}: {key} = {show(value)}: {fault}"
             raise error(problem, file=place.file, line=place.line, column=place.column) from fault
@@ -85,13 +88,16 @@ def convert(value: Any, annotation: Any, *, from_text: bool = False) -> Any:
     Raises:
         ValueError: what is allowed, in words for an admin.
     """
+    return _converted(value, annotation, _extra(annotation).get("check"), from_text=from_text)
+
+
+def _converted(value: Any, annotation: Any, check: Check | None, *, from_text: bool = False) -> Any:
     try:
         result = msgspec.convert(value, annotation, strict=not from_text)
     except msgspec.ValidationError as fault:
         raise ValueError(f"not allowed; {allowed(annotation)}") from fault
     if isinstance(result, float) and not math.isfinite(result):
         raise ValueError(f"not allowed; {allowed(annotation)}")
-    check: Callable[[Any], object] | None = _extra(annotation).get("check")
     if check is not None:
         check(result)
     return result
@@ -101,6 +107,12 @@ def convert(value: Any, annotation: Any, *, from_text: bool = False) -> Any:
 def hints(schema: type[msgspec.Struct]) -> Mapping[str, Any]:
     """Return the annotations of a Struct's fields, `Meta` included, in their order."""
     return typing.get_type_hints(schema, include_extras=True)
+
+
+@cache
+def _checks(schema: type[msgspec.Struct]) -> Mapping[str, Check | None]:
+    """Return the check of each field of a Struct that has one."""
+    return {key: _extra(annotation).get("check") for key, annotation in hints(schema).items()}
 
 
 def allowed(annotation: Any) -> str:

@@ -2,6 +2,9 @@
 
 `application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
 released is never changed; the next one is added below it.
+
+A file that any number of processes write is a `SharedFile`. A damaged one is left where it is, for it holds people's work, and the error says how it
+is mended.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 
@@ -71,8 +74,9 @@ def closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 def explained(error: Exception, path: Path) -> StoreError:
     """Return what an error of SQLite or the system means, in an admin's words."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    whole = getattr(error, "sqlite_errorcode", 0)
+    code = whole & 0xFF
+    if code == sqlite3.SQLITE_FULL or whole == sqlite3.SQLITE_IOERR_SHMSIZE:  # of the log's index: the same
         return StoreFull(f"{path}: no room left on the disk")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
@@ -120,3 +124,99 @@ def migrate(db: sqlite3.Connection, wanted: Format) -> None:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+class Shared(NamedTuple):
+    """How a file of one kind is opened."""
+
+    format: Format
+    absent: str  # what to say where there is none, and none is to be begun
+    left: str  # what is told, after a new one is begun, of what a damaged one leaves; empty = nothing
+    first: tuple[str, ...] = ()  # statements that only work before the first table
+    each: tuple[str, ...] = ("PRAGMA journal_mode = WAL",)  # statements for each connection
+
+    def open(self, path: Path, *, make: bool = True) -> sqlite3.Connection:
+        """Return a connection in autocommit that reads and writes, for one thread at a time.
+
+        Args:
+            path: the file; its folder exists.
+            make: begin one where there is none.
+
+        Raises:
+            StoreVersion: written by a newer Oborona.
+            StoreError: there is none, it is not ours, damaged, or can't be opened or written.
+        """
+        db = connect(path, write=True, absent="" if make else self.absent)
+        try:
+            with closed_on_error(db, path):
+                new = checked_version(db, path, self.format) == 0
+                for statement in (*(self.first if new else ()), *self.each):
+                    db.execute(statement)
+                migrate(db, self.format)
+        except Damaged as damage:
+            raise self._mended(damage) from damage
+        return db
+
+    def told(self, error: Exception, path: Path) -> StoreError:
+        """Return what an error of SQLite means, in an admin's words."""
+        found = explained(error, path)
+        return self._mended(found) if isinstance(found, Damaged) else found
+
+    def _mended(self, damage: Damaged) -> Damaged:
+        return Damaged(
+            f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, and a new one is begun{self.left}"
+        )
+
+
+class SharedFile:
+    """An open file; to be used by one thread at a time, and closed.
+
+    Args:
+        path: the file; its folder exists.
+        make: begin one where there is none.
+
+    Raises:
+        StoreError: as of `Shared.open`; every method raises it when the file can't be read or written.
+    """
+
+    shared: ClassVar[Shared]
+
+    def __init__(self, path: Path, *, make: bool = True) -> None:
+        self.path = path
+        self._db = self.shared.open(path, make=make)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written within, or nothing; nobody else writes meanwhile."""
+        with self.told():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def told(self) -> Iterator[sqlite3.Connection]:
+        """Errors of SQLite within come out as `StoreError`."""
+        try:
+            yield self._db
+        except sqlite3.Error as error:
+            raise self.shared.told(error, self.path) from error
+
+    def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """Return all rows of a question."""
+        with self.told():
+            return self._db.execute(sql, values).fetchall()

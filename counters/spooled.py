@@ -1,0 +1,36 @@
+"""Counters of a process that adds and never asks: nothing of what it added is kept in memory once it is spooled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oborona.counters.buffer import Buffer
+from oborona.counters.durability import Durability
+from oborona.counters.lmdb_store import SPOOLS
+from oborona.counters.outgoing import Adding, Outgoing
+
+
+class Spooled(Adding):
+    """The adding half of a store, of this machine or of a cluster; one thread.
+
+    Args:
+        directory: the store's; need not exist yet.
+        name: of its spool; letters, digits, - and _.
+        durability: what of the flushed survives a power failure.
+    """
+
+    def __init__(self, directory: Path, name: str, *, durability: Durability = "second") -> None:
+        self._outgoing = Outgoing(directory / SPOOLS, name, _Nobody(), durability=durability)
+
+    def close(self) -> None:
+        """Flush, sync, and let go of the spool.
+
+        Raises:
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
+        """
+        self._outgoing.close()
+
+
+class _Nobody:
+    def push(self, sequence: int, buffer: Buffer) -> None:
+        """Keep nothing: nobody here reads what the store does not have yet."""

@@ -1,0 +1,20 @@
+-- Rules that need a program are written in Lua, in files of this folder that end in .lua: docs/lua.md of Oborona tells all of it.
+-- This file holds comments only, and costs nothing.  Put what is yours into a file of its own, such as 61-local.lua; upgrades replace
+-- this one.  `oborona policy check` tells whether a script is right; mode = "shadow" tries a rule on mail without scoring it.
+--
+-- Links to many hosts whose names differ in their digits only, as campaigns rent them by the dozen: shop17.example, shop18.example.
+--
+-- oborona.rule {
+--     name  = "LUA_NUMBERED_HOSTS",
+--     score = 40,                     -- what it gives when the function returns true; a number from 0 to 1 gives that share
+--     mode  = "shadow",
+--     say   = "numbered hosts",
+--     when  = function()
+--         local alike = {}
+--         for _, host in ipairs(facts.links.hosts) do
+--             local letters = table.concat(captures(host, "[^0-9]+"), "#")
+--             alike[letters] = (alike[letters] or 0) + 1
+--             if alike[letters] >= 3 and letters ~= host then return alike[letters] / 6, letters end
+--         end
+--     end,
+-- }

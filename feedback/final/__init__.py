@@ -1,0 +1,1 @@
+"""Training of the final model from mail that people have sorted."""

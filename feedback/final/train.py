@@ -1,0 +1,241 @@
+"""Training the final model, in time order: what is judged was never trained on, nor anything that came after it.
+
+    |------ trained ------|- stops it -|---- judged ----|             five times, the first part longer each time
+    |---------------------- trained ---------------------|            the model itself, with as many trees as were best, in the middle
+
+Spam and good mail weigh the same together, whatever their numbers.  Probabilities of a fold are calibrated by what stopped its training, those of
+the model itself by all that was judged.  The same examples give the same model, with the same version of the library.
+
+Known limit: the model itself has more to learn from than the folds whose words calibrate it, so that it is rather better than it says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median_low
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oborona import __version__
+from oborona.errors import OboronaError
+from oborona.policy.models import odds
+from oborona.policy.models.content.calibrate import Calibration, fit
+from oborona.policy.models.final.curves import Floats, Labels, quality
+from oborona.policy.models.final.examples import Example, Table, tabled
+from oborona.policy.models.final.file import Trained
+from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.final.trees import Trees, from_export
+
+FOLDS: Final = 5
+STOPPING: Final = 0.2  # of what a fold may train on: the last part of it says when to stop
+FEWEST: Final = 20  # messages of each kind, to train on, to be stopped by, to judge
+MOST_TREES: Final = 400
+PATIENCE: Final = 40  # trees that make nothing better, before a training stops
+DEPTH: Final = 5
+RATE: Final = 0.06
+SEED: Final = 1
+THREADS: Final = 2  # a number of their own: sums in another order would be other sums
+MISSING: Final = (
+    "the final model is trained by CatBoost, which is not installed: ./setup ml, or pip install 'oborona[ml]'"
+)
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, how far, and of how much."""
+
+
+class Untrainable(OboronaError):  # noqa: N818 - reads as what happened
+    """There is nothing to train with or from; the text says what is missing."""
+
+
+class Judged(NamedTuple):
+    """What was judged by models of the mail before it."""
+
+    places: NDArray[np.intp]  # of the examples
+    spam: Labels
+    scores: Floats  # of the rules alone
+    probabilities: Floats
+    folds: tuple[str, ...]  # each in one line
+
+
+class Training(NamedTuple):
+    """A model, and how it was found to be."""
+
+    model: Trained
+    judged: Judged
+    added: tuple[
+        tuple[str, float], ...
+    ]  # what each feature adds to the log-odds, mean of sizes over all examples, heaviest first
+
+
+def missing() -> str:
+    """Return what training takes and is not installed, in words for an admin; empty = nothing."""
+    return "" if find_spec("catboost") else MISSING
+
+
+def train(
+    examples: Sequence[Example],
+    names: Sequence[str],
+    *,
+    policy: str,
+    now: float,
+    meaning: NDArray[np.float32] | None = None,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> Training:
+    """Return a model of examples, and how well models like it judge what they were not trained on.
+
+    Args:
+        examples: in the order in which they came.
+        names: of their numbers.
+        policy: version of the policy that they were judged by.
+        now: Unix seconds.
+        meaning: the linear model on meaning that they were judged with.
+        progress: told after each fold.
+
+    Raises:
+        Untrainable: the library is missing, or the examples are too few, or of one kind.
+    """
+    if lacks := missing():
+        raise Untrainable(lacks)
+    table = tabled(examples, names)
+    if min(table.spam.sum(), (~table.spam).sum()) < 4 * FEWEST:
+        raise Untrainable(
+            f"{int(table.spam.sum())} spam and {int((~table.spam).sum())} good messages: {4 * FEWEST} of each are the least"
+        )
+    edges = np.linspace(0, len(examples), FOLDS + 2).astype(int)
+    found: list[tuple[slice, Floats, Floats]] = []
+    trees: list[int] = []
+    folds: list[str] = []
+    for fold in range(1, FOLDS + 1):
+        progress("folds", fold - 1, FOLDS + 1)
+        tail = edges[fold] - int(edges[fold] * STOPPING)
+        parts = (slice(0, tail), slice(tail, edges[fold]), slice(edges[fold], edges[fold + 1]))
+        few = [_both(table.spam[part]) < FEWEST for part in parts[:2]]
+        if any(few):
+            folds.append(f"fold {fold}: left out, too little of one kind before it")
+            continue
+        library = _library(table, parts[0], stopped_by=parts[1])
+        trees.append(max(1, library.tree_count_))
+        calibration = _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
+        raw = _raw(library, table, parts[2])
+        found.append((parts[2], raw, odds.probability(calibration.slope * raw + calibration.offset)))
+        spam = int(table.spam[parts[2]].sum())
+        folds.append(
+            f"fold {fold}: trained on {tail}, stopped by {edges[fold] - tail} at {trees[-1]} trees, judged {raw.size} ({spam} spam)"
+        )
+    progress("folds", FOLDS, FOLDS + 1)
+    if not found or _both(np.concatenate([table.spam[part] for part, _, _ in found])) < FEWEST:
+        raise Untrainable(
+            "in time order there is no part with both kinds of mail before it and in it: shuffle, or take more"
+        )
+    judged = Judged(
+        places=np.concatenate([np.arange(len(examples))[part] for part, _, _ in found]),
+        spam=np.concatenate([table.spam[part] for part, _, _ in found]),
+        scores=np.concatenate([table.scores[part] for part, _, _ in found]),
+        probabilities=np.concatenate([probabilities for _, _, probabilities in found]),
+        folds=tuple(folds),
+    )
+    whole = _library(table, slice(None), trees=median_low(trees))
+    forest, features = exported(whole, table.features)
+    progress("folds", FOLDS + 1, FOLDS + 1)
+    calibration = _calibrated(np.concatenate([raw for _, raw, _ in found]), judged.spam)
+    model = Trained(
+        features=features,
+        trees=forest,
+        calibration=calibration,
+        policy=policy,
+        trained_at=now,
+        summary=_summary(examples, table, judged, whole),
+        meaning=meaning,
+    )
+    return Training(model, judged, _added(whole, table, calibration))
+
+
+def _added(library: Any, table: Table, calibration: Calibration) -> tuple[tuple[str, float], ...]:
+    from catboost import Pool  # noqa: PLC0415
+
+    parts = library.get_feature_importance(Pool(table.numbers), type="ShapValues")[:, :-1]
+    sizes = np.abs(parts).mean(axis=0) * calibration.slope
+    found = [(name, float(size)) for name, size in zip(table.features, sizes, strict=True) if size > 0]
+    return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
+
+
+def _summary(examples: Sequence[Example], table: Table, judged: Judged, library: Any) -> Summary:
+    times = [example.time for example in examples if example.time > 0]
+    weights = library.get_feature_importance()
+    importance = sorted(
+        (
+            (name, float(weight) / 100)
+            for name, weight in zip(table.features, weights, strict=True)
+            if weight > 0
+        ),
+        key=lambda one: (-one[1], one[0]),
+    )
+    return Summary(
+        spam=int(table.spam.sum()),
+        ham=int((~table.spam).sum()),
+        first=min(times, default=0.0),
+        last=max(times, default=0.0),
+        judged=judged.spam.size,
+        score=quality(judged.scores, judged.spam, seed=SEED),
+        final=quality(judged.probabilities, judged.spam, seed=SEED),
+        importance=tuple(importance),
+        software=f"oborona {__version__}, catboost {version('catboost')}",
+    )
+
+
+def _library(table: Table, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES) -> Any:
+    """Return CatBoost's own model of a part of a table."""
+    from catboost import CatBoostClassifier  # noqa: PLC0415 - the extra `ml`, and 90 MB in memory
+
+    library = CatBoostClassifier(
+        iterations=trees,
+        depth=DEPTH,
+        learning_rate=RATE,
+        l2_leaf_reg=5.0,
+        auto_class_weights="Balanced",
+        bootstrap_type="Bernoulli",
+        subsample=0.8,
+        boosting_type="Plain",
+        nan_mode="Min",
+        has_time=True,
+        random_seed=SEED,
+        thread_count=THREADS,
+        allow_writing_files=False,
+        verbose=False,
+    )
+    stop: dict[str, Any] = {}
+    if stopped_by is not None:
+        stop = {
+            "eval_set": (table.numbers[stopped_by], table.spam[stopped_by].astype(int)),
+            "early_stopping_rounds": PATIENCE,
+        }
+    library.fit(table.numbers[part], table.spam[part].astype(int), **stop)
+    return library
+
+
+def _raw(library: Any, table: Table, part: slice) -> Floats:
+    return np.asarray(library.predict(table.numbers[part], prediction_type="RawFormulaVal"), np.float64)
+
+
+def exported(library: Any, features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:
+    """Return CatBoost's model as ours, and the features that it asks for."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        library.save_model(str(path), format="json")
+        return from_export(json.loads(path.read_bytes()), features)
+
+
+def _calibrated(raw: Floats, spam: Labels) -> Calibration:
+    return fit(list(zip(raw.tolist(), spam.tolist(), strict=True)))
+
+
+def _both(spam: Labels) -> int:
+    """Return how many there are of the rarer kind."""
+    return int(min(spam.sum(), (~spam).sum()))

@@ -1,0 +1,95 @@
+"""The file of people's word: its tables and their versions, and how it is opened.
+
+    word      one row for each word that was ever said and is not yet forgotten
+    example   what was computed of its message, as long as it is kept to be learned again: features, pieces
+    course    one row: how often words that were learned were taken back, and up to which of these the weights are exact
+    snapshot  states of the weights that are on the disk
+
+A damaged file is left where it is, for it holds people's work: the weights stay in force, and the error says how it is mended.
+WAL with synchronous=FULL: a word that was acknowledged survives the power going.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.sqlite_file import Format, Shared
+
+FILE: Final = "feedback.db"  # in the state folder
+APPLICATION_ID: Final = 0x4F424642  # "OBFB"
+WAL_BYTES: Final = 64 << 20  # a log that grew under somebody's long read is cut back to this
+
+MIGRATIONS: Final = (
+    (
+        """
+        CREATE TABLE word (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they were written down, and are learned
+            time REAL NOT NULL,
+            kind TEXT NOT NULL,        -- spam, ham
+            source TEXT NOT NULL,
+            person TEXT NOT NULL,
+            weight REAL NOT NULL,
+            digest BLOB NOT NULL,
+            message_id TEXT NOT NULL,
+            journal INTEGER,           -- id of its entry there; NULL = unknown
+            rank REAL NOT NULL,
+            state TEXT NOT NULL,
+            reason TEXT NOT NULL DEFAULT '',
+            changed REAL NOT NULL,
+            changed_by TEXT NOT NULL DEFAULT '',
+            margin REAL,               -- before it was learned
+            counted INTEGER NOT NULL DEFAULT 0 -- its pieces were
+        )
+        """,
+        "CREATE INDEX word_said ON word (digest, person)",
+        "CREATE INDEX word_state ON word (state, kind)",
+        "CREATE INDEX word_person ON word (person) WHERE person <> ''",
+        "CREATE INDEX word_uncounted ON word (id) WHERE counted = 0 AND state IN ('queued', 'learned')",
+        "CREATE INDEX word_time ON word (time)",
+        """
+        CREATE TABLE example (
+            id INTEGER PRIMARY KEY,    -- word.id
+            kind TEXT NOT NULL,        -- word.kind and word.rank
+            rank REAL NOT NULL,
+            layout TEXT NOT NULL,      -- of the features, as `layout.layout` names it
+            features BLOB NOT NULL,
+            pieces BLOB NOT NULL       -- a byte of type and 8 of hash each, little-endian
+        )
+        """,
+        "CREATE INDEX example_rank ON example (kind, rank)",
+        """
+        CREATE TABLE course (
+            edits INTEGER NOT NULL,    -- how often learned words were taken back, set aside or put in place again, or all was to be learned anew
+            exact INTEGER NOT NULL,    -- which of these the weights follow
+            scratch INTEGER NOT NULL,  -- the last of these that no snapshot may answer
+            hurry INTEGER NOT NULL,    -- the last of these that an admin asked for
+            epoch INTEGER NOT NULL     -- how often the weights were made anew
+        )
+        """,
+        "INSERT INTO course VALUES (0, 0, 0, 0, 0)",
+        """
+        CREATE TABLE snapshot (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            time REAL NOT NULL,
+            why TEXT NOT NULL,
+            position INTEGER NOT NULL, -- the last word that it holds
+            epoch INTEGER NOT NULL,
+            words TEXT NOT NULL,       -- which words up to there were learned: `lessons.HELD` of that time
+            spam INTEGER NOT NULL,     -- messages learned
+            ham INTEGER NOT NULL
+        )
+        """,
+    ),
+)
+SHARED: Final = Shared(
+    format=Format(APPLICATION_ID, MIGRATIONS, "a store of people's word"),
+    absent="nothing was taught yet",
+    left="; the weights stay",
+    first=("PRAGMA auto_vacuum = INCREMENTAL",),
+    each=(
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        f"PRAGMA journal_size_limit = {WAL_BYTES}",
+        "PRAGMA secure_delete = FAST",  # what is forgotten is overwritten where that costs no extra page
+    ),
+)

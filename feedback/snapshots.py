@@ -1,0 +1,94 @@
+"""Snapshots of the weights: files that the course goes on from after a crash, and that an admin can go back to.
+
+Of the last `NEWEST` each is kept, of those before that the last of each day, `DAYS` of them; so there are never more than `NEWEST + DAYS`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreError
+from oborona.feedback.lessons import Snapshot
+from oborona.feedback.weights_file import Unpacked, packed, unpacked
+from oborona.feedback.whole_file import write_whole
+
+FOLDER: Final = "model.snapshots"  # in the state folder
+NEWEST: Final = 8
+DAYS: Final = 14
+DAY_S: Final = 86_400
+LEVEL: Final = 1  # of zlib: most weights of a young model are zero
+MOST_BYTES: Final = 1 << 28  # that a snapshot may hold: more was not written by us
+
+
+def path_of(state: Path, ident: int) -> Path:
+    """Return where a snapshot lies."""
+    return state / FOLDER / f"{ident}.weights"
+
+
+def write(path: Path, image: bytes, more: bytes) -> None:
+    """Write a file of weights that appears whole or not at all, and survives the power going.
+
+    Args:
+        path: of the file; its folder is made.
+        image: header and weights.
+        more: what the learner needs to go on.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    try:
+        path.parent.mkdir(mode=0o750, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    write_whole(path, zlib.compress(packed(image, more), LEVEL))
+
+
+def read(path: Path) -> Unpacked:
+    """Return what a file of weights holds.
+
+    Raises:
+        StoreError: there is none, it is damaged, or not ours.
+    """
+    try:
+        octets = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    unfolding = zlib.decompressobj()
+    try:
+        whole = unfolding.decompress(octets, MOST_BYTES)
+    except zlib.error as error:
+        raise StoreError(f"{path}: is damaged, or no file of weights ({error})") from error
+    if not unfolding.eof:
+        raise StoreError(f"{path}: is damaged, or no file of weights: it does not end")
+    return unpacked(whole, path)
+
+
+def remove(path: Path) -> None:
+    """Remove a snapshot's file; one that is gone already is as good.
+
+    Raises:
+        StoreError: it stays.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def superfluous(snapshots: Sequence[Snapshot]) -> list[int]:
+    """Return those to be removed.
+
+    Args:
+        snapshots: all of them, the newest first.
+    """
+    days: set[int] = set()
+    gone = []
+    for one in snapshots[NEWEST:]:
+        day = int(one.time // DAY_S)
+        if day in days or len(days) >= DAYS:
+            gone.append(one.id)
+        days.add(day)
+    return gone

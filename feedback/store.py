@@ -1,0 +1,214 @@
+"""People's word, handed in and taken back; any number of processes use one file.
+
+What a person says of a message twice counts once; what the same person says later of the same message is what counts, and the earlier word is taken back.
+Words of different people about one message each count.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Final
+
+from oborona.feedback.connection import Connection
+from oborona.feedback.layout import layout
+from oborona.feedback.rank import rank_of
+from oborona.feedback.word import Heard, Kind, Source, State, Stored, Word
+from oborona.types import Shingle
+
+_COLUMNS: Final = (
+    "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, changed_by, margin"
+)
+_STANDS: Final = "state IN ('queued', 'learned')"
+_TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed = ?, changed_by = ? WHERE id = ? AND state <> 'taken-back'"
+
+
+class Store(Connection):
+    """What tools and doors do with people's word."""
+
+    def add(self, words: Sequence[Word], *, now: float) -> list[Heard]:
+        """Write words down, all of them or none; when this returns they survive the power going.
+
+        Args:
+            words: in the order in which they were said.
+            now: Unix seconds.
+
+        Returns:
+            What became of each.
+        """
+        heard = []
+        with self.transaction() as db:
+            for word in words:
+                stands = self._standing(db, word)
+                if stands is not None and stands[1] == word.kind:
+                    heard.append(Heard(id=stands[0], new=False))
+                    continue
+                ident = _insert(db, word, now)
+                replaced = 0 if stands is None else int(stands[0])
+                if replaced:
+                    self._take_back(db, [replaced], f"word {ident} says the opposite", word.person, now)
+                heard.append(Heard(id=ident, new=True, replaced=replaced))
+        return heard
+
+    def take_back(self, idents: Sequence[int], *, reason: str, by: str, now: float) -> list[int]:
+        """Take words back, and forget what was computed of their messages.
+
+        Args:
+            idents: of the words; those that are refused or were taken back before are passed over.
+            reason: for those who ask later.
+            by: who does it.
+            now: Unix seconds.
+
+        Returns:
+            Those that were taken back now.
+        """
+        with self.transaction() as db:
+            gone = self._take_back(db, idents, reason, by, now)
+            db.execute("UPDATE course SET hurry = edits")
+        return gone
+
+    def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:
+        """Ask for the weights of a snapshot: what was learned since is set aside, what was set aside since is put in place again.
+
+        Returns:
+            How many words were set aside, and how many put in place again.
+
+        Raises:
+            KeyError: there is no such snapshot.
+        """
+        with self.transaction() as db:
+            row = db.execute("SELECT time, position FROM snapshot WHERE id = ?", (snapshot,)).fetchone()
+            if row is None:
+                raise KeyError(snapshot)
+            when, position = row
+            aside = db.execute(
+                "UPDATE word SET state = 'set-aside', reason = ?, changed = ?, changed_by = ? WHERE id > ? AND state = 'learned'",
+                (f"rolled back to snapshot {snapshot}", now, by, position),
+            ).rowcount
+            back = db.execute(
+                "UPDATE word SET state = 'learned', reason = '', changed = ?, changed_by = ?"
+                " WHERE id <= ? AND state = 'set-aside' AND changed >= ?",
+                (now, by, position, when),
+            ).rowcount
+            if aside or back:
+                db.execute("UPDATE course SET edits = edits + 1")
+                db.execute("UPDATE course SET hurry = edits")
+        return aside, back
+
+    def get(self, ident: int) -> Stored:
+        """Return a word.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        found = self.rows(f"SELECT {_COLUMNS} FROM word WHERE id = ?", (ident,))  # noqa: S608
+        if not found:
+            raise KeyError(ident)
+        return stored(found[0])
+
+    def of_person(self, person: str) -> list[int]:
+        """Return the words of a person that stand."""
+        return [
+            ident
+            for (ident,) in self.rows(f"SELECT id FROM word WHERE person = ? AND {_STANDS}", (person,))  # noqa: S608
+        ]
+
+    def since(self, when: float) -> list[int]:
+        """Return the words said since a time that stand."""
+        return [
+            ident
+            for (ident,) in self.rows(f"SELECT id FROM word WHERE time >= ? AND {_STANDS}", (when,))  # noqa: S608
+        ]
+
+    def last(self, number: int, person: str | None = None) -> list[Stored]:
+        """Return the last words, the newest first; of a person alone where one is named."""
+        of = "WHERE person = ?" if person is not None else ""
+        sql = f"SELECT {_COLUMNS} FROM word {of} ORDER BY id DESC LIMIT ?"  # noqa: S608 - literals above
+        return [stored(row) for row in self.rows(sql, (number,) if person is None else (person, number))]
+
+    def states(self, idents: Sequence[int]) -> dict[int, State]:
+        """Return the state of each of some words."""
+        found: dict[int, State] = {}
+        for start in range(0, len(idents), 500):
+            some = idents[start : start + 500]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT id, state FROM word WHERE id IN ({marks})"  # noqa: S608
+            found.update((ident, State(state)) for ident, state in self.rows(sql, tuple(some)))
+        return found
+
+    @staticmethod
+    def _standing(db: sqlite3.Connection, word: Word) -> tuple[int, str] | None:
+        """Return the word that the same person said of the same message, if it stands."""
+        found: tuple[int, str] | None = db.execute(
+            f"SELECT id, kind FROM word WHERE digest = ? AND person = ? AND {_STANDS} ORDER BY id DESC LIMIT 1",  # noqa: S608
+            (word.digest, word.person),
+        ).fetchone()
+        return found
+
+    @staticmethod
+    def _take_back(
+        db: sqlite3.Connection, idents: Sequence[int], reason: str, by: str, now: float
+    ) -> list[int]:
+        gone, edited = [], False
+        for ident in idents:
+            row = db.execute("SELECT state FROM word WHERE id = ?", (ident,)).fetchone()
+            if row is None or row[0] in (State.TAKEN_BACK, State.REFUSED):
+                continue
+            db.execute(_TAKE_BACK, (reason, now, by, ident))
+            db.execute("DELETE FROM example WHERE id = ?", (ident,))
+            gone.append(ident)
+            edited |= row[0] == State.LEARNED
+        if edited:
+            db.execute("UPDATE course SET edits = edits + 1")
+        return gone
+
+
+def _insert(db: sqlite3.Connection, word: Word, now: float) -> int:
+    rank = rank_of(word.digest, word.person, word.time)
+    cursor = db.execute(
+        "INSERT INTO word (time, kind, source, person, weight, digest, message_id, journal, rank, state, changed)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        (
+            word.time, word.kind, word.source, word.person, word.weight, word.digest, word.message_id, word.journal,
+            rank, now,
+        ),
+    )  # fmt: skip
+    ident = cursor.lastrowid
+    assert ident is not None
+    db.execute(
+        "INSERT INTO example (id, kind, rank, layout, features, pieces) VALUES (?, ?, ?, ?, ?, ?)",
+        (ident, word.kind, rank, layout(), word.features, packed(word.pieces)),
+    )
+    return ident
+
+
+def stored(row: tuple[Any, ...]) -> Stored:
+    """Return what a row in the order of the columns holds."""
+    ident, when, kind, source, person, weight, message_id, journal, state, reason, changed, by, margin = row
+    return Stored(
+        id=ident,
+        time=when,
+        kind=Kind(kind),
+        source=Source(source),
+        person=person,
+        weight=weight,
+        message_id=message_id,
+        journal=journal,
+        state=State(state),
+        reason=reason,
+        changed=changed,
+        changed_by=by,
+        margin=margin,
+    )
+
+
+def packed(pieces: Sequence[Shingle]) -> bytes:
+    """Return shingles as octets."""
+    return struct.pack("<" + "BQ" * len(pieces), *chain.from_iterable(pieces))
+
+
+def unpacked(octets: bytes) -> tuple[Shingle, ...]:
+    """Return the shingles of octets."""
+    return tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", octets))

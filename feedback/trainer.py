@@ -1,0 +1,222 @@
+"""The trainer: the one process that learns from people's word, and the only one that writes the weights.
+
+    begin     the newest snapshot that can be read, the words learned since it in order → the weights as they were, published under a new file
+    step      learn what waits, a few words at a time: weights, then header, then the store: workers know it before the store says so
+              words were taken back, or came sorted → make the weights anew from the newest snapshot that never saw them, else from the examples that are kept,
+              some lessons a step beside live learning; when it has caught up, publish it in place of the old
+    snapshot  every hour in which something was learned, after every `SNAPSHOT_WORDS`, before weights are replaced, and at the end
+
+The store and the snapshots are the truth, the mapped file is what follows from them: after kill -9 at any moment each word is learned exactly once.
+Trouble with a store stops no mail: the weights stay as they are, the log says so once, and it begins again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreError
+from oborona.feedback import snapshots
+from oborona.feedback.course import Unfit
+from oborona.feedback.lessons import Lessons, Snapshot
+from oborona.feedback.order import Runs
+from oborona.feedback.relearning import Relearning, header_of
+from oborona.feedback.schema import FILE
+from oborona.feedback.weights_file import FILE as WEIGHTS
+from oborona.feedback.weights_file import Header, published
+
+AT_ONCE: Final = 8  # words learned in one transaction: who writes meanwhile waits for some 20 ms, 100 where all of them are new to the weights
+SNAPSHOT_S: Final = 3600.0
+SNAPSHOT_WORDS: Final = 2000  # a start learns at most so many again: some seconds
+TIDY_S: Final = 60.0
+FORGET_ROWS: Final = 500  # at once
+FORGET_S: Final = 86_400.0  # between looks for words of long ago
+REST: Final = (
+    4.0  # weights that were made anew stay for so many times as long as that took, unless an admin asks
+)
+
+log = logging.getLogger("oborona.trainer")
+
+
+class Trainer:
+    """The trainer's state; for one thread.
+
+    Args:
+        state: the state folder.
+        kept: examples of a class that weights are made anew from.
+        retention_s: seconds that a word is remembered once its example is gone.
+        clock: Unix seconds.
+        monotonic: seconds that never go back.
+
+    Raises:
+        StoreError: the store or the weights can't be used.
+
+    Attributes:
+        lessons: people's word.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        kept: int,
+        retention_s: float,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._state = state
+        self._kept = kept
+        self._retention_s = retention_s
+        self._clock = clock
+        self._monotonic = monotonic
+        self.lessons = Lessons(state / FILE)
+        try:
+            self._seen = -1  # version of the store that nothing more was to be done for
+            self._relearning: Relearning | None = None
+            self._rests_until = float("-inf")
+            self._snapshot_at = self._tidied_at = monotonic()
+            self._forgot_at = float("-inf")
+            self._whole = True
+            self._runs = Runs()
+            self._newest = max((one.position for one in self.lessons.snapshots()), default=0)
+            begun = Relearning(self.lessons, state, kept=kept)
+            while not begun.step(AT_ONCE):
+                pass
+            self._replace(begun)
+        except BaseException:
+            self.lessons.close()
+            raise
+
+    @property
+    def header(self) -> Header:
+        """Of the weights in force."""
+        return self._file.header
+
+    @property
+    def relearning(self) -> float | None:
+        """How far making the weights anew has come, 0..1; None: it is not being done."""
+        return None if self._relearning is None else self._relearning.share
+
+    def step(self) -> bool:
+        """Do a little of what there is to do; return whether there is more.
+
+        Raises:
+            StoreError: the store can't be used; the trainer is to be closed, and begun again.
+        """
+        busy = self._learn()
+        busy |= self._relearn()
+        self._tidy()
+        return busy
+
+    def close(self) -> None:
+        """Make a last snapshot, and let the files go; without one the next start takes longer, and nothing is lost."""
+        try:
+            if self._whole and self.header.position > self._newest:
+                self._snapshot("stopped")
+        except StoreError as error:
+            log.warning("no snapshot at the end: %s", error)
+        finally:
+            self.lessons.close()
+
+    def _learn(self) -> bool:
+        """Learn what waits; return whether more may."""
+        version = self.lessons.version()
+        if version == self._seen:
+            return False
+        now, margins, position = self._clock(), list[tuple[int, float]](), self.header.position
+        self._whole = False  # until the store knows what the weights do
+        with self.lessons.transaction():
+            waiting = self.lessons.waiting(position, AT_ONCE)
+            for lesson in waiting:
+                position = lesson.id
+                try:
+                    margins.append((lesson.id, self._course.take(lesson)))
+                except Unfit as error:
+                    self.lessons.refuse(lesson.id, str(error), now)
+            if margins:
+                self._file.write(
+                    header_of(self.header, self._course, epoch=self.header.epoch, position=position, now=now)
+                )
+            self.lessons.learned(margins, now)
+        self._whole = True
+        for lesson in waiting:
+            self._runs.add(lesson.kind)
+        if len(waiting) == AT_ONCE:
+            return True
+        self._seen = version
+        if self._runs.sorted(self._course.spam + self._course.ham) and self._course.spam and self._course.ham:
+            self._runs = Runs()
+            self.lessons.ask_anew()
+        return False
+
+    def _relearn(self) -> bool:
+        """Make the weights anew where words were taken back; return whether it is being done."""
+        if self._relearning is None:
+            standing = self.lessons.standing()
+            rests = standing.hurry <= standing.exact and self._monotonic() < self._rests_until
+            if standing.edits == standing.exact or rests:
+                return False
+            self._snapshot("before it was made anew")
+            self._relearning = Relearning(self.lessons, self._state, kept=self._kept)
+            self._began = self._monotonic()
+        if self._relearning.step(AT_ONCE):
+            done, self._relearning = self._relearning, None
+            self._replace(done)
+            now = self._monotonic()
+            self._rests_until = now + REST * (now - self._began)
+        return True
+
+    def _replace(self, done: Relearning) -> None:
+        """Put new weights in the place of the old: published first, then in a snapshot, then noted in the store."""
+        epoch = done.standing.epoch + (not done.same)
+        self._file = done.finished(epoch, self._clock())
+        self._course = done.course
+        published(self._file, self._state / WEIGHTS)
+        if not done.same:
+            self._snapshot("made anew", exact=done.exact)
+            self.lessons.relearned(done.margins, done.exact, epoch)
+            log.info(
+                "weights made anew of %d messages of spam and %d of ham", self.header.spam, self.header.ham
+            )
+
+    def _tidy(self) -> None:
+        """Make snapshots on the clock, and forget what there is no room for."""
+        now, learned = self._monotonic(), self.header.position - self._newest
+        if learned >= SNAPSHOT_WORDS or (learned > 0 and now - self._snapshot_at >= SNAPSHOT_S):
+            self._snapshot("on the clock")
+        if self._relearning is not None or now - self._tidied_at < TIDY_S:
+            return
+        if self.lessons.forget_examples(self._kept, self._newest, FORGET_ROWS) < FORGET_ROWS:
+            self._tidied_at = now
+        if now - self._forgot_at >= FORGET_S and not self.lessons.forget_words(
+            self._clock() - self._retention_s, FORGET_ROWS
+        ):
+            self._forgot_at = now
+
+    def _snapshot(self, why: str, exact: int | None = None) -> None:
+        """Keep the weights as they are.
+
+        Args:
+            why: for those who choose one.
+            exact: the edit that the weights follow, where the store does not say so yet.
+        """
+        header, ident = self.header, self.lessons.next_snapshot()
+        snapshots.write(snapshots.path_of(self._state, ident), self._file.image(), self._course.state())
+        one = Snapshot(
+            id=ident,
+            time=self._clock(),
+            why=why,
+            position=header.position,
+            epoch=header.epoch,
+            spam=header.spam,
+            ham=header.ham,
+        )
+        self.lessons.add_snapshot(one, self.lessons.standing().exact if exact is None else exact)
+        self._newest, self._snapshot_at = header.position, self._monotonic()
+        gone = snapshots.superfluous(self.lessons.snapshots())
+        self.lessons.drop_snapshots(gone)
+        for each in gone:
+            snapshots.remove(snapshots.path_of(self._state, each))

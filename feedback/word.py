@@ -1,0 +1,92 @@
+"""People's word about one message: what was said, by whom, and what became of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from oborona.types import Shingle
+
+
+class Kind(StrEnum):
+    """What a message is said to be."""
+
+    SPAM = "spam"
+    HAM = "ham"
+
+    @property
+    def opposite(self) -> Kind:
+        """The other one."""
+        return Kind.HAM if self is Kind.SPAM else Kind.SPAM
+
+
+class Source(StrEnum):
+    """How the word came."""
+
+    COMMAND = "command"  # an admin's `oborona learn`
+    COMPLAINT = "complaint"  # a person: this is spam
+    PARDON = "pardon"  # a person: this is not spam
+    TRAP = "trap"  # it came to an address that no person uses
+
+
+class State(StrEnum):
+    """What became of it."""
+
+    QUEUED = "queued"  # written down, not learned yet
+    LEARNED = "learned"
+    REFUSED = "refused"  # not learned; the reason says why
+    TAKEN_BACK = "taken-back"  # learned once, or queued; the weights do not hold it, or soon will not
+    SET_ASIDE = "set-aside"  # by a roll-back; a roll-back to a later snapshot puts it in place again
+
+
+class Word(msgspec.Struct, frozen=True, kw_only=True):
+    """One word, as it is handed in."""
+
+    kind: Kind
+    source: Source
+    time: float  # Unix seconds, when it was said
+    digest: bytes  # of the message, keyed: two copies of one message have the same
+    features: bytes  # of the content model, as `Features.to_bytes` gives them
+    person: str = ""  # mail address, lower case; empty = the site's
+    weight: float = 1.0  # how far the model that all share believes it, 0..1
+    message_id: str = ""
+    journal: int | None = None  # id of its entry in the journal, if its X-Mras-Id was signed by us
+    pieces: tuple[Shingle, ...] = ()  # what it counts under
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a word that was handed in."""
+
+    id: int  # of it, or of the one that said the same before
+    new: bool  # False: the same person said the same of the same message before
+    replaced: int = 0  # id of the same person's opposite word, which was taken back; 0 = none
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """A word as it is kept, without what was computed of its message."""
+
+    id: int
+    time: float
+    kind: Kind
+    source: Source
+    person: str
+    weight: float
+    message_id: str
+    journal: int | None
+    state: State
+    reason: str  # of refused, taken back and set aside
+    changed: float  # Unix seconds, when the state last changed
+    changed_by: str
+    margin: float | None  # what the model said of it before it was learned; None: not learned
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """What the learner needs of a word."""
+
+    id: int
+    kind: Kind
+    person: str
+    weight: float
+    layout: str  # of the features
+    features: bytes

@@ -1,0 +1,80 @@
+"""What of a judged message goes into the journal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.policy.load import Policy
+from oborona.policy.scan import Scan
+from oborona.recheck.entry import Entry
+from oborona.recheck.kept import Kept
+from oborona.types import Envelope, Verdict
+
+NOT_KEPT: Final = frozenset(
+    {"known", "text"}
+)  # counts are kept another way; the text is the mailbox's to keep, not ours
+
+
+def entry_of(
+    ident: int,
+    now: float,
+    policy: Policy,
+    envelope: Envelope,
+    size: int,
+    verdict: Verdict,
+    scanned: Scan | None,
+) -> Entry:
+    """Return a message's entry.
+
+    Args:
+        ident: of the journal.
+        now: Unix seconds, when it was judged.
+        policy: that it was judged by.
+        envelope: of the message.
+        size: bytes.
+        verdict: that was given.
+        scanned: how it came about; None where there was no scan to the end.
+    """
+    facts = {} if scanned is None else msgspec.structs.asdict(scanned.facts)
+    return Entry(
+        id=ident,
+        time=now,
+        verdict=verdict.action,
+        score=verdict.score,
+        line=verdict.line,
+        decided_by=verdict.decided_by,
+        queue_id=envelope.queue_id,
+        message_id="" if scanned is None else scanned.message.message_id,
+        client_ip=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=envelope.recipients,
+        login=envelope.login,
+        size=size,
+        subject="" if scanned is None else scanned.message.subject,
+        rules=verdict.rules,
+        findings=verdict.findings,
+        facts={name: value for name, value in facts.items() if name not in NOT_KEPT},
+        shingles=() if scanned is None else scanned.pieces.shingles,
+        policy_version=policy.version,
+        partial=scanned is None or scanned.facts.partial,
+        would=verdict.would,
+        kept=None if scanned is None else _kept(scanned),
+    )
+
+
+def _kept(scanned: Scan) -> Kept:
+    known = scanned.facts.known
+    pairs = scanned.pieces.pairs
+    return Kept(
+        counts=tuple(known.rows.items()),
+        away=known.away,
+        robotic={kind: known.robotic(kind) for kind in scanned.policy.compiled.timelines},
+        distinct=tuple(dict.fromkeys(pair.distinct for pair in pairs)),
+        listings=scanned.evidence.listings,
+        signatures=tuple(scanned.signatures.hits),
+        spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,
+        opinion=scanned.opinion,
+    )

@@ -1,0 +1,187 @@
+"""The metrics that there are, each with its words for people; docs/monitoring.md is written from these tables."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Description(NamedTuple):
+    """One metric."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    counts: bool  # only grows
+    steps: bool = False  # a histogram
+
+    @property
+    def kind(self) -> str:
+        """What Prometheus calls its kind."""
+        return "histogram" if self.steps else "counter" if self.counts else "gauge"
+
+
+METRICS: Final = (
+    Description("oborona_up", "1 for each worker that runs.", (), counts=False),
+    Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
+    Description("oborona_rule_hits", "Messages that a rule hit.", ("rule", "mode"), counts=True),
+    Description(
+        "oborona_would",
+        "Messages of which everything in shadow mode would have made another verdict.",
+        ("action", "would"),
+        counts=True,
+    ),
+    Description(
+        "oborona_scan_seconds",
+        "How long scans took, waiting for the DNS and for pictures included.",
+        (),
+        counts=False,
+        steps=True,
+    ),
+    Description("oborona_policy_info", "1 for the version of the policy in use.", ("version",), counts=False),
+    Description(
+        "oborona_authentication",
+        "Results of authentication, of each DKIM signature one.",
+        ("method", "result"),
+        counts=True,
+    ),
+    Description("oborona_dns", "What the resolver did, by kind of event.", ("event",), counts=True),
+    Description(
+        "oborona_dns_list_healthy",
+        "1 while the worker trusts a DNS list; at 0 the list counts nothing.",
+        ("list",),
+        counts=False,
+    ),
+    Description(
+        "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome"), counts=True
+    ),
+    Description(
+        "oborona_pictures",
+        "Pictures that scans handed to the reader, by task (look, read) and outcome.",
+        ("task", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_late",
+        "Messages whose pictures were read after the answer, by what came of it; dropped: too many waited.",
+        ("outcome",),
+        counts=True,
+    ),
+    Description("oborona_late_waiting", "Messages whose pictures wait to be read.", (), counts=False),
+    Description(
+        "oborona_signatures",
+        "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
+        ("state",),
+        counts=False,
+    ),
+    Description(
+        "oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode"), counts=True
+    ),
+    Description(
+        "oborona_model_wrong",
+        "1 while the worker can't use the weights of the content model, which says nothing then.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_final_wrong",
+        "1 while the worker refuses the file of the final model; the one before it, or the score of the rules, decides.",
+        (),
+        counts=False,
+    ),
+    Description("oborona_final_info", "Version of the final model in use.", ("version",), counts=False),
+    Description(
+        "oborona_signatures_stale",
+        "1 while the store of signatures can't be used and what was known stays.",
+        (),
+        counts=False,
+    ),
+)
+"""Each has the label `worker` first: a worker that is started again begins at zero."""
+
+READER_METRICS: Final = (
+    Description("oborona_reader_up", "1 while the reader runs.", (), counts=False),
+    Description(
+        "oborona_reader_pictures",
+        "Pictures by task and outcome; known: found before; shared: was being done for another message; stopped: killed at a limit.",
+        ("task", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_reader_seconds", "Seconds that processes of a task were busy.", ("task",), counts=True
+    ),
+    Description("oborona_reader_started", "Processes of a task that were started.", ("task",), counts=True),
+    Description("oborona_reader_waiting", "Pictures that wait.", ("task",), counts=False),
+    Description("oborona_reader_processes", "Processes of a task that run.", ("task",), counts=False),
+)
+"""Of the one reader of a machine."""
+
+POLICY_METRICS: Final = (
+    Description(
+        "oborona_policy_wrong",
+        "1 while the policy files are refused and the old policy stays.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_policy_stuck",
+        "1 while the policy files are right and can't be put in force; the log says why.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_policy_since_seconds",
+        "When the policy in force came into force, Unix time.",
+        (),
+        counts=False,
+    ),
+    Description("oborona_policy_changes", "Changes of the policy in force.", (), counts=True),
+    Description("oborona_policy_refusals", "Times that policy files were found broken.", (), counts=True),
+    Description(
+        "oborona_policy_refused_at_seconds",
+        "When policy files were found broken last, Unix time; 0: never.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_policy_change_seconds",
+        "Seconds that the last change took, from when it was seen until all workers judged by it.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_policy_late_workers",
+        "Workers that were not ready in time at the last change.",
+        (),
+        counts=False,
+    ),
+)
+"""Of the one process that publishes the policy."""
+
+TRAINER_METRICS: Final = (
+    Description("oborona_trainer_up", "1 while the trainer runs.", (), counts=False),
+    Description(
+        "oborona_model_words",
+        "People's words by what became of them and what they say; queued: not learned yet.",
+        ("state", "kind"),
+        counts=False,
+    ),
+    Description(
+        "oborona_model_learned",
+        "Messages that the weights of the content model stand on.",
+        ("kind",),
+        counts=False,
+    ),
+    Description(
+        "oborona_model_changed_seconds",
+        "When the weights of the content model last changed, Unix time; 0: never.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_model_relearning",
+        "1 while the weights are made anew because words were taken back.",
+        (),
+        counts=False,
+    ),
+)
+"""Of the one trainer of a machine."""

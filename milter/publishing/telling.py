@@ -1,0 +1,115 @@
+"""What the publisher says of its work: in the log, each thing once, and in its status for metrics and `oborona doctor`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona.errors import PolicyError, StoreError
+from oborona.milter import status
+from oborona.milter.log import event
+from oborona.milter.publishing.asking import Outcome
+from oborona.milter.status import PolicyStatus, Refusal
+
+TEXT_CHARS: Final = 300  # of a broken line
+
+log = logging.getLogger("oborona.policy")
+
+
+class Telling:
+    """Tells what came of each look at the policy files.
+
+    Args:
+        state: state folder.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._status = PolicyStatus(pid=os.getpid(), time=0.0, version="", since=time.time())
+        self._said = ""  # of what is wrong
+        self._written = 0.0  # monotonic; 0 = there is news
+        self._unwritten = ""  # why the status can't be written
+
+    def begin(self, version: str) -> None:
+        """Take the version in force at the start of this process."""
+        self._status = msgspec.structs.replace(self._status, pid=os.getpid(), version=version)
+
+    def came(self, outcome: Outcome, *, asked: bool) -> None:
+        """Log what came of a look, and take it into the status.
+
+        Args:
+            outcome: of it.
+            asked: somebody wants to know: what is as it was is told, too.
+        """
+        words = outcome.trouble or (told(outcome.refused) if outcome.refused else "")
+        if outcome.changed:
+            late = {"late": outcome.late} if outcome.late else {}
+            level = logging.WARNING if outcome.late else logging.INFO
+            about = {"version": outcome.version, "seconds": outcome.seconds, "workers": outcome.workers}
+            event(log, level, "policy loaded", **about, **late)
+        elif words and (asked or words != self._said):
+            what = "policy refused" if outcome.refused else "policy can't be put in force"
+            event(log, logging.ERROR, f"{what}, the old one stays", error=words)
+        elif not words and self._said:
+            event(log, logging.INFO, "policy is right again", version=outcome.version)
+        elif not words and asked:
+            event(log, logging.INFO, "policy is as it was", version=outcome.version)
+        self._said = words
+        now, was = time.time(), self._status
+        self._status = msgspec.structs.replace(
+            was,
+            version=outcome.version,
+            since=now if outcome.changed else was.since,
+            changes=was.changes + outcome.changed,
+            refusals=was.refusals + (outcome.refused is not None),
+            seconds=outcome.seconds if outcome.changed else was.seconds,
+            late=outcome.late if outcome.changed else was.late,
+            refused=outcome.refused,
+            refused_at=now if outcome.refused is not None else was.refused_at,
+            trouble=outcome.trouble,
+        )
+        self._written = 0.0
+
+    def report(self) -> None:
+        """Write the status, when there is news and every few seconds."""
+        if self._written and time.monotonic() - self._written < status.WRITE_S:
+            return
+        self._written = time.monotonic()
+        try:
+            status.write_policy(self._state, msgspec.structs.replace(self._status, time=time.time()))
+            self._unwritten = ""
+        except StoreError as error:
+            if str(error) != self._unwritten:
+                event(log, logging.WARNING, "no status for metrics", error=error)
+            self._unwritten = str(error)
+
+    def end(self) -> None:
+        """Take the status away."""
+        try:
+            status.remove_policy(self._state)
+        except StoreError as error:
+            event(log, logging.WARNING, "status stays behind", error=error)
+
+
+def refusal(error: PolicyError) -> Refusal:
+    """Return what is wrong with a policy file, with the line as it stands there now."""
+    text = ""
+    if error.file and error.line:
+        try:
+            with Path(error.file).open("rb") as handle:
+                line = next(islice(handle, error.line - 1, None), b"")
+            text = line.rstrip(b"\r\n").decode("utf-8", "replace")[:TEXT_CHARS]
+        except OSError:
+            text = ""  # it is gone again, or the folder is what can't be read
+    return Refusal(problem=error.problem, file=error.file, line=error.line, column=error.column, text=text)
+
+
+def told(refused: Refusal) -> str:
+    """Return what is wrong in one line, with its place."""
+    return str(PolicyError(refused.problem, file=refused.file, line=refused.line, column=refused.column))

@@ -1,0 +1,122 @@
+"""The trainer as a process: learns what people say within a tenth of a second, counts its pieces, and says how it does."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona.config import Settings
+from oborona.errors import StoreError, StoreVersion
+from oborona.feedback.counting import Flushed, count
+from oborona.feedback.trainer import Trainer
+from oborona.milter import status
+from oborona.milter.log import event
+from oborona.milter.stores import open_adding
+
+LOOK_S: Final = 0.1  # between looks at what people said
+TROUBLE_S: Final = 10.0  # before the next attempt
+NAME: Final = "trainer"
+LOCK: Final = "trainer.lock"  # in the state folder
+DAY_S: Final = 86_400.0
+
+log = logging.getLogger("oborona.trainer")
+
+
+def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
+    """Be the trainer until SIGTERM; return the exit status.
+
+    Raises:
+        StoreVersion: the store was written by a newer Oborona.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
+    counters = open_adding(settings, state, NAME)
+    ready()
+    trouble = ""
+    try:
+        while not stop.is_set():
+            try:
+                with_trainer(settings, state, counters, stop, recovered=bool(trouble))
+                trouble = ""
+            except StoreVersion:
+                raise
+            except StoreError as error:
+                if str(error) != trouble:
+                    event(log, logging.ERROR, "nothing is learned, the weights stay as they are", error=error)
+                trouble = str(error)
+                _write(state, status.TrainerStatus(pid=os.getpid(), time=time.time(), trouble=trouble))
+                stop.wait(TROUBLE_S)
+    finally:
+        try:
+            counters.close()
+        except StoreError as error:
+            event(log, logging.ERROR, "the last counts may be lost", error=error)
+        status.remove_trainer(state)
+    return os.EX_OK
+
+
+def with_trainer(
+    settings: Settings, state: Path, counters: Flushed, stop: threading.Event, *, recovered: bool
+) -> None:
+    """Learn until told to stop.
+
+    Raises:
+        StoreError: a store can't be used.
+    """
+    trainer = Trainer(
+        state, kept=settings.learning.kept, retention_s=settings.learning.retention_days * DAY_S
+    )
+    try:
+        if recovered:
+            event(log, logging.WARNING, "learning goes on")
+        report_at, counting_trouble, relearned = 0.0, "", False
+        while not stop.is_set():
+            busy = trainer.step()
+            try:
+                busy |= bool(count(trainer.lessons, counters, time.time()))
+                counting_trouble = ""
+            except StoreError as error:  # of the counters: learning goes on
+                if str(error) != counting_trouble:
+                    event(log, logging.ERROR, "pieces wait to be counted", error=error)
+                counting_trouble = str(error)
+            over = relearned and trainer.relearning is None  # who waited for it looks now
+            relearned = trainer.relearning is not None
+            if over or time.monotonic() >= report_at:
+                report(state, trainer)
+                report_at = time.monotonic() + status.WRITE_S
+            if not busy:
+                stop.wait(LOOK_S)
+    finally:
+        trainer.close()
+
+
+def report(state: Path, trainer: Trainer) -> None:
+    """Write what the trainer has to say of itself."""
+    header = trainer.header
+    _write(
+        state,
+        status.TrainerStatus(
+            pid=os.getpid(),
+            time=time.time(),
+            version=header.version,
+            changed=header.time,
+            learned={"spam": header.spam, "ham": header.ham},
+            words=trainer.lessons.by_state(),
+            relearning=trainer.relearning,
+        ),
+    )
+
+
+def _write(state: Path, said: status.TrainerStatus) -> None:
+    try:
+        status.write_trainer(state, said)
+    except StoreError as error:
+        event(log, logging.WARNING, "no status for metrics", error=error)

@@ -1,0 +1,73 @@
+"""What a process keeps of the policies that it has loaded: files that are as they were are not taken apart again, rules that are as they were not checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from oborona.errors import PolicyError
+from oborona.policy.expression import RuleMemory
+from oborona.policy.list_files import ListFiles
+from oborona.policy.signature_files import SignatureFiles
+from oborona.toml import Document, octets, parse
+
+
+class _Known(NamedTuple):
+    folder: Path
+    raw: bytes
+    document: Document
+
+
+class Documents:
+    """The TOML files of the folder that was read last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    def read(self, path: Path, folder: Path) -> tuple[Document, bytes]:
+        """Return a file's document and its very bytes.
+
+        Args:
+            path: of the file.
+            folder: where errors and places say that it is.
+
+        Raises:
+            PolicyError: it can't be read, is empty, or looks half-written.
+        """
+        raw = octets(path, PolicyError)
+        known = self._known.get(path.name)
+        if known is not None and known.raw == raw and known.folder == folder:
+            return known.document, raw
+        file = str(folder / path.name)
+        document = parse(raw, file, PolicyError)
+        if not raw.strip():
+            raise PolicyError(
+                "is empty: half-written? A file may be switched off by a comment", file=file, line=1
+            )
+        if not raw.endswith(b"\n"):
+            raise PolicyError(
+                "its last line does not end: half-written?", file=file, line=raw.count(b"\n") + 1
+            )
+        self._known[path.name] = _Known(folder, raw, document)
+        return document, raw
+
+    def keep(self, names: frozenset[str]) -> None:
+        """Forget all other files."""
+        self._known = {name: one for name, one in self._known.items() if name in names}
+
+
+class Before:
+    """All that is kept, for one folder and its copies.
+
+    Attributes:
+        documents: by the names of their files.
+        lists: the list files.
+        signatures: those of list files.
+        rules: rules and conditions that were checked.
+    """
+
+    def __init__(self) -> None:
+        self.documents = Documents()
+        self.lists = ListFiles()
+        self.signatures = SignatureFiles()
+        self.rules = RuleMemory()

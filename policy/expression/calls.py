@@ -1,0 +1,232 @@
+"""The functions that name facts, other rules, or a condition on each member of a set."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from oborona.policy.expression.clock import zone
+from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.flow import HOURS
+from oborona.policy.expression.functions import FUNCTIONS
+from oborona.policy.expression.loads import Loads
+from oborona.policy.expression.naming import MEMBER, Naming, as_written, short
+from oborona.policy.expression.schema import METRICS, WINDOWS, Counted, Kind
+from oborona.policy.expression.syntax import Source
+from oborona.policy.expression.typed import Typed, guarded, unless_none, want
+from oborona.toml import did_you_mean
+from oborona.types import Metric, Stage, Window
+
+
+class Caller(Protocol):
+    """What checks the expression that calls."""
+
+    names: Naming
+    loads: Loads
+    source: Source
+
+    def piece(self, node: ast.expr) -> Typed:
+        """Return the code of a node."""
+        ...
+
+    def condition(self, node: ast.expr) -> str:
+        """Return the code of a node that is true or false."""
+        ...
+
+
+Word = TypeVar("Word")
+Emit = Callable[[Caller, list[ast.expr], int], Typed]
+
+
+class Call(NamedTuple):
+    """One function."""
+
+    signature: str
+    doc: str
+    emit: Emit
+
+
+def _found(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    name, at = _text(
+        caller, nodes[0], 'found() takes the name of one finding in quotes: found("hidden-text")'
+    )
+    known = caller.names.schema.findings
+    if known is not None and name not in known:
+        raise Fault(f'unknown finding "{short(name)}"{did_you_mean(name, known)}', at)
+    stage = Stage.CONTENT if known is None else known[name]
+    return caller.names.load(f"f.found({name!a})", f"found({name})", stage, Kind.CONDITION, index)
+
+
+def _fired(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    node = nodes[0]
+    if not isinstance(node, ast.Name):
+        raise Fault("fired() takes a name, without quotes: fired(MASS_TEXT)", index)
+    at = caller.source.index(node)
+    as_written(node, node.id, at, caller.source)
+    return caller.names.fired(node.id, at)
+
+
+def _members(runtime: str, kind: Kind) -> Emit:
+    def emit(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+        names, outside = caller.names, caller.loads.locals
+        if names.member:
+            raise Fault(f"{runtime}() inside another of its kind", index)
+        members = caller.piece(nodes[0])
+        if members.kind is Kind.LIST and isinstance(members.literal, tuple):
+            texts = all(isinstance(text, str) for text in members.literal)
+            want(members, (Kind.LIST,) if texts else (Kind.SET,), f"{runtime}()")
+        else:
+            want(members, (Kind.SET,), f"{runtime}()")
+        names.member, caller.loads.locals = True, {}
+        try:
+            code = caller.condition(nodes[1])
+        finally:
+            names.member, inside, caller.loads.locals = False, caller.loads.locals, outside
+        outside |= inside
+        function = caller.loads.function([MEMBER, *inside], code)
+        tests, (known,) = guarded([members], caller.loads.local)
+        made = Typed(code=f"{runtime}({', '.join([function, known.code, *inside])})", kind=kind, index=index)
+        return unless_none(tests, made)
+
+    return emit
+
+
+def _rate(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    counted = _counted(caller, "rate", nodes[0])
+    window = _word(caller, nodes[1], WINDOWS, "window")
+    metric = _word(caller, nodes[2], METRICS, "metric") if len(nodes) > 2 else Metric.SEEN
+    return _of(
+        caller, [caller.names.total(counted, window, metric, index)], "per_hour", f", {HOURS[window]!r}"
+    )
+
+
+def _trend(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    counted = _counted(caller, "trend", nodes[0])
+    totals = [caller.names.total(counted, window, Metric.SEEN, index) for window in (Window.HOUR, Window.DAY)]
+    return _of(caller, totals, "trend")
+
+
+def _robotic(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    return caller.names.robotic(_counted(caller, "robotic", nodes[0]), index)
+
+
+def _distinct(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    known = caller.names.schema.by_pair
+    words, at = _text(caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"')
+    if words not in known:
+        raise Fault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
+    window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else Window.DAY
+    return caller.names.total(known[words], window, Metric.SEEN, index)
+
+
+def _time(runtime: str) -> Emit:
+    def emit(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+        name, at = ("UTC", index)
+        if nodes:
+            name, at = _text(caller, nodes[0], f'{runtime}() takes a time zone in quotes: "Europe/Moscow"')
+        try:
+            where = caller.loads.constant(("zone", name), lambda: zone(name))
+        except ValueError as fault:
+            raise Fault(str(fault), at) from None
+        now = caller.names.fact("time.now", index)
+        if now is None:
+            raise Fault(f"{runtime}() is not known here", index)
+        return Typed(code=f"{runtime}({where}, {now.code})", kind=Kind.NUMBER, index=index, optional=True)
+
+    return emit
+
+
+def _of(caller: Caller, totals: Sequence[Typed], runtime: str, more: str = "") -> Typed:
+    tests, known = guarded(totals, caller.loads.local)
+    code = f"{runtime}({', '.join(one.code for one in known)}{more})"
+    return unless_none(tests, Typed(code=code, kind=Kind.NUMBER, index=totals[0].index))
+
+
+def _counted(caller: Caller, function: str, node: ast.expr) -> Counted:
+    try:
+        return caller.names.counted(node, caller.source)
+    except Fault as fault:
+        words = f"{function}() {fault.problem}" if fault.problem.startswith("takes") else fault.problem
+        raise Fault(words, fault.index) from None
+
+
+def _text(caller: Caller, node: ast.expr, otherwise: str) -> tuple[str, int]:
+    piece = caller.piece(node)
+    if not isinstance(piece.literal, str):
+        raise Fault(otherwise, piece.index)
+    return piece.literal, piece.index
+
+
+def _word(caller: Caller, node: ast.expr, known: Mapping[str, Word], what: str) -> Word:
+    words, at = _text(caller, node, f'a {what} in quotes, such as "{next(iter(known))}"')
+    if words not in known:
+        raise Fault(f"unknown {what} {short(words)}{did_you_mean(words, known)}", at)
+    return known[words]
+
+
+CALLS: Final[Mapping[str, Call]] = MappingProxyType(
+    {
+        "found": Call('found("name")', "There is a finding of this name.", _found),
+        "fired": Call(
+            "fired(NAME)",
+            "The rule, DNS list, local list or signature of this name was hit; of a live rule, by what is live.",
+            _fired,
+        ),
+        "any_of": Call(
+            "any_of(set, condition)",
+            f"The condition holds for any member, which it calls `{MEMBER}`; 200 members are looked at.",
+            _members("any_of", Kind.CONDITION),
+        ),
+        "all_of": Call(
+            "all_of(set, condition)",
+            f"The condition holds for every member `{MEMBER}`; of an empty set, too.",
+            _members("all_of", Kind.CONDITION),
+        ),
+        "count_of": Call(
+            "count_of(set, condition)",
+            f"For how many members `{MEMBER}` the condition holds.",
+            _members("count_of", Kind.NUMBER),
+        ),
+        "rate": Call(
+            'rate(count[TYPE], "window"[, "metric"])',
+            "What is counted in the window, `seen` by default, as so many an hour.",
+            _rate,
+        ),
+        "trend": Call(
+            "trend(count[TYPE])",
+            "Messages of the last hour over those of an average hour of the 23 before it, each with one more: 1 is steady.",
+            _trend,
+        ),
+        "robotic": Call(
+            "robotic(count[TYPE])",
+            "How regular the day's messages came, by their gaps in ten-minute buckets: 1 like a clock, 0 at random or in bursts (Goh and Barabási 2008,"
+            " Kim and Jo 2016); none for fewer than eight.",
+            _robotic,
+        ),
+        "distinct": Call(
+            'distinct("what"[, "window"])',
+            "Distinct things of one sort for another, in a day by default; see below.",
+            _distinct,
+        ),
+        "hour": Call('hour(["zone"])', "The hour, 0 to 23, in a time zone; UTC by default.", _time("hour")),
+        "weekday": Call(
+            'weekday(["zone"])', "The day of the week, 1 for Monday to 7 for Sunday.", _time("weekday")
+        ),
+    }
+)
+
+
+class Told(NamedTuple):
+    """A function, for people."""
+
+    signature: str
+    doc: str
+
+
+REFERENCE: Final[Mapping[str, Told]] = MappingProxyType(
+    {name: Told(one.signature, one.doc) for name, one in FUNCTIONS.items()}
+    | {name: Told(one.signature, one.doc) for name, one in CALLS.items()}
+)
+"""All functions of the language."""

@@ -1,0 +1,285 @@
+"""All rules and conditions of a set, checked in the order in which they hang on each other.
+
+A rule that names another by `fired(NAME)`, or a condition by its name, is checked after it; so the code of every piece stands before the code
+that uses it, and a piece that hangs on itself is found, with the way round. A live rule sees what live rules did, and nothing of those in shadow mode:
+what is on trial decides nothing. A rule in shadow mode sees both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import Final, NamedTuple
+
+from oborona.errors import PolicyError
+from oborona.policy.expression.check import Checker
+from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.loads import Loads, named
+from oborona.policy.expression.memory import Answers, Memory, texts_of
+from oborona.policy.expression.references import Reference
+from oborona.policy.expression.schema import Kind, Schema
+from oborona.policy.expression.template import Template
+from oborona.policy.expression.typed import ARITHMETIC, want
+from oborona.policy.rules import Condition, Rule
+from oborona.toml import Place
+from oborona.types import Mode, RuleHit, Stage
+
+MAX_CHAIN: Final = 30  # rules that hang on one another, one after the other: more nobody follows
+
+OFF: Final = "False"  # whether something fired that cannot
+
+
+class Warned(NamedTuple):
+    """Something that is allowed, and hardly meant."""
+
+    problem: str
+    place: Place
+
+
+class Checked:
+    """One rule or condition whose texts are checked.
+
+    Attributes:
+        local: the variable that says whether it holds.
+        code: of the condition.
+        score: code of a formula; empty where the score is a number.
+        template: of its words.
+        stage: from which it is known.
+        named: facts that it names, by way of others, too.
+        loads: what its code needs.
+    """
+
+    def __init__(self, given: Rule | Condition, checker: Checker) -> None:
+        self.given = given
+        self.local = named("r" if isinstance(given, Rule) else "c", given.name)
+        self.score = ""
+        at = "when"
+        text = given.when
+        try:
+            when = checker.check_condition(text)
+            self.code, self.constant = when.code, when.constant
+            at, text = "say", given.say if isinstance(given, Rule) else ""
+            self.template = Template(text, checker)
+            if isinstance(given, Rule) and isinstance(given.score, str):
+                at, text = "score", given.score
+                self.score = _formula(checker, text)
+        except Fault as fault:
+            raise refused(given, at, text, fault) from None
+        known = checker.names.stage
+        wanted = given.stage if isinstance(given, Rule) else None
+        self.stage = known if wanted is None else wanted
+        self.named = frozenset(checker.names.named)
+        self.loads = checker.loads
+        if self.stage.order < known.order:
+            problem = f'rule {given.name}: its facts are known from stage "{known}" on, not at "{wanted}"'
+            raise _error(problem, given.places.get("stage", Place()))
+
+    def of(self, given: Rule | Condition) -> Checked:
+        """Return the same for a rule or condition of the same texts, which may stand elsewhere in the file and score otherwise."""
+        same = copy(self)
+        same.given = given
+        return same
+
+
+class RuleSet:
+    """Checks rules and conditions that may name each other.
+
+    Args:
+        rules: of distinct names.
+        conditions: of distinct names, and none that a rule has.
+        schema: the facts.
+        before: names of what can be hit before the rules run, with the stage from which that is known.
+        memory: of what was checked before.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        conditions: Sequence[Condition],
+        schema: Schema,
+        before: Mapping[str, Stage],
+        memory: Memory[Checked],
+    ) -> None:
+        self.warnings: list[Warned] = []
+        self.used: set[str] = set()  # locals of rules that others name
+        self.asks_before = False  # whether a rule names something of `before`
+        self._schema = schema
+        self._memory = memory
+        self._rules = {rule.name: rule for rule in rules}
+        self._conditions = {one.name: one for one in conditions}
+        self._before = before
+        self._open: list[str] = []
+        self._done: dict[str, Checked] = {}
+
+    def checked(self) -> Iterator[Checked]:
+        """Yield all conditions and all enabled rules, each after those it names; once all are, the memory holds these and no others.
+
+        Raises:
+            PolicyError: at the first that cannot be used, with its place in the file.
+        """
+        for condition in self._conditions.values():
+            self.check(condition)
+        for rule in self._rules.values():
+            if rule.enabled:
+                self.check(rule)
+        self._memory.keep(self._done)
+        yield from self._done.values()
+
+    def check(self, one: Rule | Condition) -> Checked:
+        """Return one of them, checked; each is checked once.
+
+        Raises:
+            PolicyError: it, or one that it names, cannot be used.
+            Fault: it hangs on itself, or on too many.
+        """
+        done = self._done.get(one.name)
+        if done is not None:
+            return done
+        if one.name in self._open:
+            around = [*self._open[self._open.index(one.name) :], one.name]
+            raise Fault(f"hangs on itself: {' -> '.join(around)}")
+        if len(self._open) >= MAX_CHAIN:
+            raise Fault(f"hangs on more than {MAX_CHAIN} others, one after the other")
+        self._open.append(one.name)
+        try:
+            done = self._done[one.name] = self._known(one) or self._fresh(one)
+        finally:
+            self._open.pop()
+        return done
+
+    def _known(self, one: Rule | Condition) -> Checked | None:
+        """Return what the memory has of these texts, if all that they name is as it was."""
+        found = self._memory.find(one.name, texts_of(one))
+        if found is None:
+            return None
+        seen = _Seen(self, one, found.made.loads)
+        try:
+            same = all(seen.ask(*question) == answer for question, answer in found.answers.items())
+        except Fault:
+            return None  # as the check will say, with its place
+        return found.made.of(one) if same else None
+
+    def _fresh(self, one: Rule | Condition) -> Checked:
+        loads = Loads()
+        seen = _Seen(self, one, loads)
+        made = Checked(one, Checker(self._schema, loads, seen))
+        self._memory.note(one.name, texts_of(one), seen.answers, made)
+        return made
+
+    def condition(self, name: str) -> Reference | None:
+        """Return a named condition; None for an unknown name."""
+        one = self._conditions.get(name)
+        if one is None:
+            return None
+        found = self.check(one)
+        return Reference(found.local, found.stage, found.named)
+
+    def conditions(self) -> Sequence[str]:
+        """Return the names of all conditions."""
+        return tuple(self._conditions)
+
+    def fired(self, name: str, asking: Rule | Condition, loads: Loads) -> Reference | None:
+        """Return whether something was hit, as a live rule sees it or one in shadow mode; None for an unknown name."""
+        live = isinstance(asking, Condition) or asking.mode is Mode.LIVE
+        rule = self._rules.get(name)
+        if rule is None:
+            if name not in self._before:
+                return None
+            self.asks_before = True
+            code = f"({name!a} in {'live' if live else 'every'})"
+            label = f"fired({name})"
+            return Reference(loads.fact(code, label, self._before[name]).local, self._before[name])
+        if not rule.enabled or (live and rule.mode is not Mode.LIVE):
+            state = "switched off" if not rule.enabled else "in shadow mode, which live rules do not see"
+            self._warn(asking, f"names {name}, which is {state}")
+            return Reference(OFF, Stage.CONNECT)
+        found = self.check(rule)
+        self.used.add(found.local)
+        return Reference(found.local, found.stage, found.named)
+
+    def names(self) -> Iterable[str]:
+        """Return the names of everything that can be hit."""
+        return (*self._rules, *self._before)
+
+    def _warn(self, one: Rule | Condition, problem: str) -> None:
+        warned = Warned(f"{_called(one)} {problem}", one.places.get("when", Place()))
+        if warned not in self.warnings:
+            self.warnings.append(warned)
+
+
+class _Seen:
+    """The set as one of its rules sees it.
+
+    Attributes:
+        answers: to what was asked so far.
+    """
+
+    def __init__(self, rules: RuleSet, asking: Rule | Condition, loads: Loads) -> None:
+        self.answers: Answers = {}
+        self._rules = rules
+        self._asking = asking
+        self._loads = loads
+
+    def condition(self, name: str) -> Reference | None:
+        """Return a named condition."""
+        return self.ask(name, fired=False)
+
+    def conditions(self) -> Sequence[str]:
+        """Return the names of all conditions."""
+        return self._rules.conditions()
+
+    def fired(self, name: str) -> Reference | None:
+        """Return whether something was hit."""
+        return self.ask(name, fired=True)
+
+    def ask(self, name: str, fired: bool) -> Reference | None:
+        """Return either.
+
+        Raises:
+            Fault: it hangs on itself, or on too many.
+        """
+        of = self._rules
+        answer = of.fired(name, self._asking, self._loads) if fired else of.condition(name)
+        self.answers[name, fired] = answer
+        return answer
+
+    def names(self) -> Iterable[str]:
+        """Return the names of everything that can be hit."""
+        return self._rules.names()
+
+
+def hit_maker(checked: Checked, rule: Rule) -> object:
+    """Return what makes a rule's hit of the values of its words, and of its score where that is a formula."""
+    fill = checked.template.fill
+    name, mode, score = rule.name, rule.mode, rule.score
+    if isinstance(score, str):
+        return lambda values, points: RuleHit(name=name, score=points, say=fill(values), mode=mode)
+    if checked.template.codes:
+        return lambda values: RuleHit(name=name, score=score, say=fill(values), mode=mode)
+    same = RuleHit(name=name, score=score, say=fill(()), mode=mode)
+    return lambda _: same
+
+
+def refused(one: Rule | Condition, field: str, text: str, fault: Fault) -> PolicyError:
+    """Return the error of one field, with its place in the file."""
+    problem = f"{_called(one)}: {field}: {fault.problem}"
+    place = one.places.get(field)
+    if place is None:
+        before = text[: fault.index]
+        return PolicyError(problem, line=before.count("\n") + 1, column=len(before) - before.rfind("\n"))
+    return _error(problem, place.inside(fault.index))
+
+
+def _formula(checker: Checker, text: str) -> str:
+    piece = checker.check(text)
+    if piece.kind is not Kind.NONE:
+        want(piece, ARITHMETIC, "score")
+    return f"points({piece.code})"
+
+
+def _called(one: Rule | Condition) -> str:
+    return f"{'rule' if isinstance(one, Rule) else 'condition'} {one.name}"
+
+
+def _error(problem: str, place: Place) -> PolicyError:
+    return PolicyError(problem, file=place.file, line=place.line, column=place.column)

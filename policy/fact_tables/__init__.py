@@ -1,0 +1,32 @@
+"""The facts by area: what each is, in what unit, with an example."""
+
+from oborona.policy.fact_tables import (
+    authentication,
+    client,
+    entities,
+    files,
+    mass,
+    message,
+    models,
+    sender,
+    signatures,
+    text,
+    time_of,
+)
+from oborona.policy.fact_tables.area import Area
+
+AREAS: tuple[Area, ...] = (
+    client.AREA,
+    sender.AREA,
+    time_of.AREA,
+    authentication.AREA,
+    message.AREA,
+    text.AREA,
+    entities.AREA,
+    files.AREA,
+    signatures.AREA,
+    models.AREA,
+    mass.AREA,
+)
+
+__all__ = ["AREAS", "Area"]

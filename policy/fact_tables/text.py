@@ -1,0 +1,69 @@
+"""Facts about the text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.policy.fact_tables.area import SHARE, Area, fact
+from oborona.types import Stage
+
+_M = Stage.CONTENT
+
+AREA: Final = Area(
+    "Text",
+    (
+        fact(
+            "text",
+            str,
+            _M,
+            "what a reader sees, normalised; the first 65,536 characters",
+            example="dear bob, lunch on friday?",
+        ),
+        fact(
+            "text.language",
+            str,
+            _M,
+            "its language; none where there is too little text",
+            unit="ISO 639-1",
+            example="ru",
+            optional=True,
+        ),
+        fact(
+            "text.charset",
+            str,
+            _M,
+            "the charset it was read in, declared or found out: utf-8, us-ascii, windows-1251, koi8-r, gbk, ...",
+            example="utf-8",
+        ),
+        fact("text.words", int, _M, "words a reader sees", example=120),
+        fact("text.length", int, _M, "what a reader sees, as it was sent", unit="characters", example=640),
+        fact(
+            "text.own_share",
+            float,
+            _M,
+            "what is left of it without quotations, signature and boilerplate; none where there is no text",
+            unit=SHARE,
+            example=0.8,
+            optional=True,
+        ),
+        fact(
+            "text.hidden_share",
+            float,
+            _M,
+            "words of the HTML that the reader can't see, among all",
+            unit=SHARE,
+            example=0.0,
+        ),
+        fact("html", bool, _M, "there is an HTML part", example=True),
+        fact("html.only", bool, _M, "there is one, and no plain text beside it", example=False),
+        fact(
+            "html.share",
+            float,
+            _M,
+            "octets of HTML parts among those of all text parts, as sent; none where there are none",
+            unit=SHARE,
+            example=0.7,
+            optional=True,
+        ),
+    ),
+)

@@ -1,0 +1,121 @@
+"""Groups of rules with a cap: many rules that see the same thing from many sides together weigh no more than it does.
+
+[[group]]
+name = "MASS"
+cap  = 120
+
+[[rule]]
+name  = "MASS_TEXT"
+group = "MASS"
+...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from oborona.policy.expression.template import printable
+from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse
+from oborona.policy.rules import Rule
+from oborona.toml import did_you_mean
+from oborona.types import Mode, RuleHit
+
+MAX_GROUPS: Final = 200
+
+
+class GroupTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a `[[group]]` table; this is their only list."""
+
+    name: Name
+    cap: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=10_000,
+                description="The live scores of its rules add up to at most this, and to no less than this below 0.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    enabled: Enabled | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
+
+
+GROUPS: Final = Sort("group", "group", GroupTable, MAX_GROUPS, (("cap",),))
+
+
+class Groups(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is in which group, and the caps."""
+
+    caps: Mapping[str, float] = {}  # those switched on, by name
+    members: Mapping[str, str] = {}  # rule -> group
+
+
+def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
+    """Return the groups that files give together.
+
+    Args:
+        tables: the [[group]] tables, by name.
+        rules: of all files.
+
+    Raises:
+        PolicyError: a rule is in a group that is none.
+    """
+    for rule in rules:
+        if rule.group and rule.group not in tables:
+            raise refuse(
+                f'rule {rule.name}: group = "{rule.group}": there is no such [[group]]{did_you_mean(rule.group, tables)}',
+                rule.places["group"],
+            )
+    caps = {
+        name: fields["cap"].value
+        for name, fields in tables.items()
+        if "enabled" not in fields or fields["enabled"].value
+    }
+    return Groups(
+        caps=caps, members={rule.name: rule.group for rule in rules if rule.enabled and rule.group in caps}
+    )
+
+
+def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
+    """Return hits whose scores keep to the caps; what was cut says so.
+
+    The lightest give way first: they lose what is too much, until the group's live hits add up to its cap. Those in shadow mode keep
+    their scores, which count for nothing.
+
+    Args:
+        hits: of rules, in any order.
+        groups: with their caps.
+    """
+    kept = list(hits)
+    if not groups.members:
+        return kept
+    found: dict[str, list[int]] = {}
+    for number, hit in enumerate(kept):
+        group = groups.members.get(hit.name)
+        if group is not None and hit.mode is Mode.LIVE:
+            found.setdefault(group, []).append(number)
+    for group, numbers in found.items():
+        total = sum(kept[number].score for number in numbers)
+        excess = abs(total) - groups.caps[group]
+        sign = 1 if total > 0 else -1
+        for number in sorted(numbers, key=lambda one: abs(kept[one].score)):
+            if excess <= 0:
+                break
+            hit = kept[number]
+            cut = min(excess, max(hit.score * sign, 0.0))
+            if cut > 0:
+                excess -= cut
+                kept[number] = _cut(hit, hit.score - sign * cut, group, groups.caps[group])
+    return kept
+
+
+def _cut(hit: RuleHit, left: float, group: str, cap: float) -> RuleHit:
+    words = f"{left:g} of {hit.score:g}, cap {cap:g} of {group}"
+    say = printable(f"{words}: {hit.say}" if hit.say else words)
+    return msgspec.structs.replace(hit, score=round(left, 6), say=say)

@@ -1,0 +1,177 @@
+"""Tests that stand beside a rule in its file, run one by one.
+
+[[rule.test]]
+facts = { "text.words" = 3, "count[From].day.seen" = 20, findings = ["hidden-text"] }
+fired = ["MASS_TEXT"]
+hit   = true
+
+A test knows what it gives and nothing else: other counts are 0, other facts empty, 0, false, or none where they may be unknown. The rule runs alone,
+with the conditions of the policy; what it asks for by fired() was hit if the test says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from oborona.errors import PolicyError
+from oborona.policy.expression import CompiledRules, Schema, compile_rules
+from oborona.policy.expression.check import Checker
+from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.loads import Loads
+from oborona.policy.expression.schema import Kind
+from oborona.policy.expression.typed import Typed
+from oborona.policy.rules import Condition, RuleTest
+from oborona.reputation.share import spam_share
+from oborona.toml import Place, did_you_mean, show
+from oborona.types import Metric, RuleHit, Stage
+
+NEAR: Final = 0.005  # scores are rounded to a hundredth before they are compared
+NONE: Final = "none"
+
+_EMPTY: Final[Mapping[Kind, Any]] = {
+    Kind.NUMBER: 0,
+    Kind.CONDITION: False,
+    Kind.TEXT: "",
+    Kind.SET: frozenset(),
+}
+
+
+class Failed(NamedTuple):
+    """A test that did not come out as it should."""
+
+    rule: str
+    place: Place
+    problem: str
+
+
+class Case:
+    """The facts of one test.
+
+    Args:
+        schema: all facts.
+        values: those that are given, by the code that reads them.
+    """
+
+    def __init__(self, schema: Schema, values: Mapping[str, Any]) -> None:
+        self._values = values
+        for fact in schema.facts:
+            empty = None if fact.optional else _EMPTY[fact.kind]
+            setattr(self, fact.attribute, values.get(f"f.{fact.attribute}", empty))
+
+    def count(self, kind: int, window: int, metric: int) -> int | None:
+        """Return one count."""
+        found: int | None = self._values.get(f"f.count({kind}, {int(window)}, {int(metric)})", 0)
+        return found
+
+    def ham(self, kind: int, window: int) -> int | None:
+        """Return what is given, else what the counts make."""
+        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        known = None if seen is None or spam is None else max(0, seen - spam)
+        found: int | None = self._values.get(f"f.ham({kind}, {int(window)})", known)
+        return found
+
+    def spam_share(self, kind: int, window: int) -> float | None:
+        """Return what is given, else what the counts make."""
+        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        known = None if seen is None or spam is None else spam_share(seen, spam)
+        found: float | None = self._values.get(f"f.spam_share({kind}, {int(window)})", known)
+        return found
+
+    def robotic(self, kind: int) -> float | None:
+        """Return what is given."""
+        found: float | None = self._values.get(f"f.robotic({kind})")
+        return found
+
+    def found(self, name: str) -> bool:
+        """Tell whether a finding is given."""
+        return bool(self._values.get(f"f.found({name!a})", name in getattr(self, "findings", ())))
+
+
+def run_tests(compiled_rules: CompiledRules, conditions: Sequence[Condition]) -> Iterator[Failed]:
+    """Yield the tests that fail; of rules that are switched off none is tried.
+
+    Args:
+        compiled_rules: of the whole policy.
+        conditions: of the whole policy.
+    """
+    schema, rules = compiled_rules.schema, compiled_rules.rules
+    names = dict.fromkeys((*compiled_rules.before, *(rule.name for rule in rules)), Stage.CONNECT)
+    for rule in rules:
+        if not rule.test or not rule.enabled:
+            continue
+        others = {name: stage for name, stage in names.items() if name != rule.name}
+        compiled = compile_rules([rule], schema, conditions, others)
+        for test in rule.test:
+            try:
+                case = Case(schema, _values(test, schema, others))
+            except Fault as fault:
+                yield Failed(rule.name, test.place, fault.problem)
+                continue
+            before_it = [RuleHit(name=name, score=0.0) for name in test.fired]
+            hits, errors = compiled.run(case, Stage.RECHECK, before_it)
+            problem = "; ".join(errors) or _wrong(test, hits)
+            if problem:
+                yield Failed(rule.name, test.place, problem)
+
+
+def _wrong(test: RuleTest, hits: Sequence[RuleHit]) -> str:
+    if bool(hits) is not test.hit:
+        words = {True: "it fires", False: "it does not fire"}
+        return f"expected that {words[test.hit]}, but {words[bool(hits)]}"
+    if hits and test.score is not None and abs(hits[0].score - test.score) > NEAR:
+        return f"expected a score of {test.score:g}, but it is {hits[0].score:g}"
+    return ""
+
+
+def _values(test: RuleTest, schema: Schema, others: Mapping[str, Stage]) -> dict[str, Any]:
+    """Return what a test gives, by the code that reads it.
+
+    Raises:
+        Fault: no such fact, a value of another type, or nothing that can be hit.
+    """
+    for name in test.fired:
+        if name not in others:
+            raise Fault(f"fired: nothing that can be hit is called {name[:60]}")
+    found: dict[str, Any] = {}
+    for key, value in test.facts.items():
+        loads = Loads()
+        try:
+            piece = Checker(schema, loads).check(key)
+        except Fault as fault:
+            raise Fault(f"facts: {fault.problem}") from None
+        loaded = list(loads.facts.values())
+        if len(loaded) != 1 or piece.code != loaded[0].local:
+            raise Fault(f'facts: "{key[:60]}" is no fact; write "text.words" or "count[From].day.seen"')
+        found[loaded[0].code] = _value(key, value, piece)
+    return found
+
+
+def _value(key: str, value: Any, piece: Typed) -> Any:
+    if value == NONE and piece.optional:
+        return None
+    match piece.kind:
+        case Kind.NUMBER:
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+        case Kind.CONDITION:
+            fits = isinstance(value, bool)
+        case Kind.TEXT:
+            fits = isinstance(value, str)
+        case _:
+            fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if not fits:
+        more = f', or "{NONE}"' if piece.optional else ""
+        raise Fault(f"facts: {key} = {show(value)}: it is {piece.kind}{more}")
+    for word in value if isinstance(value, list) else (value,):
+        if piece.words and word not in piece.words:
+            known = did_you_mean(word, piece.words)
+            raise Fault(f"facts: {key} is never {show(word)}{known}")
+    return frozenset(value) if isinstance(value, list) else value
+
+
+def failure(failed: Failed) -> PolicyError:
+    """Return a failed test as an error with its place."""
+    place = failed.place
+    return PolicyError(
+        f"rule {failed.rule}: test: {failed.problem}", file=place.file, line=place.line, column=place.column
+    )

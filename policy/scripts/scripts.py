@@ -1,0 +1,224 @@
+"""The rules and checks of scripts, run for each message: checks add findings, then rules fire; what fails is a finding and harms nobody.
+
+A function that fails on `MOST_FAILURES` of `PERIOD` messages is switched off until the policy is read again, which is said once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from oborona.policy.expression.template import printable
+from oborona.policy.facts import Facts
+from oborona.policy.rules import Rule
+from oborona.toml import Place
+from oborona.types import Finding, RuleHit, Stage
+
+if TYPE_CHECKING:  # it imports lupa, which a policy without scripts does not need
+    from oborona.policy.scripts.runtime import Runtime, Said
+
+SCRIPT_FAILED: Final = "script-failed"
+FINDINGS: Final = {SCRIPT_FAILED: "a rule or check of a script failed, and was left out"}
+MOST_FAILURES: Final = 10
+PERIOD: Final = 100  # messages, or stages of one, in which they are counted
+_TOLD: Final = 3  # failures that a finding names
+_WORDS: Final = 200  # characters of an error
+_PLACED: Final = re.compile(r"(\d+):(\d+): (.*)", re.DOTALL)
+_LUA: Final = {
+    "not enough memory": "takes too much memory",
+    "C stack overflow": "is nested too deeply",
+    "stack overflow": "functions call each other too deeply",
+}
+
+
+class Function(msgspec.Struct, frozen=True, kw_only=True):
+    """A function of a script that is run for messages."""
+
+    name: str  # of the rule or finding
+    slot: int  # in the machine
+    place: Place  # of its first line
+    last: int  # line
+    stage: Stage  # from which it runs
+    enabled: bool
+    named: frozenset[str]  # facts that it may ask for at this stage
+    rule: Rule | None = None  # None: a check
+
+
+class Problem(NamedTuple):
+    """What went wrong, and where."""
+
+    name: str  # of the rule or finding; empty: of the machine
+    file: str
+    line: int
+    words: str
+
+    def __str__(self) -> str:
+        """A line for the log."""
+        return f"script {self.file}:{self.line}: {self.name}: {self.words}"
+
+
+class Judged(NamedTuple):
+    """What scripts say of a message."""
+
+    facts: Facts  # with their findings
+    findings: tuple[Finding, ...] = ()
+    hits: tuple[RuleHit, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class Scripts:
+    """All scripts of a policy.
+
+    Args:
+        runtime: the machine they live in.
+        files: their names, by number.
+        functions: of their rules and checks.
+
+    Attributes:
+        functions: as given.
+        named: the facts that the functions of each stage, and of those before it, may ask for.
+    """
+
+    def __init__(self, runtime: Runtime, files: Sequence[str], functions: Iterable[Function]) -> None:
+        self.functions = tuple(functions)
+        self.named = {
+            stage: frozenset[str]().union(
+                *(one.named for one in self.functions if one.enabled and one.stage.order <= stage.order)
+            )
+            for stage in Stage
+        }
+        self._runtime = runtime
+        self._files = tuple(files)
+        self._by_slot = {one.slot: one for one in self.functions}
+        self._off: set[int] = set()
+        self._failures: Counter[int] = Counter()
+        self._runs = 0
+        self._tables: dict[tuple[bool, Stage], Any] = {}
+
+    @property
+    def stages(self) -> dict[str, Stage]:
+        """From which stage on each enabled rule runs, by name."""
+        return {one.name: one.stage for one in self.functions if one.enabled and one.rule is not None}
+
+    def judge(self, facts: Facts, stage: Stage) -> Judged:
+        """Return what they find in a message, and which of their rules fire.
+
+        Args:
+            facts: as far as `stage` knows them.
+            stage: functions of this stage and of those before it run.
+
+        Never raises; ends in bounded time.
+        """
+        self._runs += 1
+        if self._runs % PERIOD == 0:
+            self._failures.clear()
+        failed: list[Problem] = []
+        findings = [
+            Finding(one.name, words) for one, _, words in self._run(facts, stage, failed, checks=True)
+        ]
+        facts = _with(facts, findings)
+        hits = [
+            RuleHit(name=rule.name, score=round(rule.score * share, 2), say=_say(rule, words), mode=rule.mode)
+            for one, share, words in self._run(facts, stage, failed, checks=False)
+            if (rule := one.rule) is not None and isinstance(rule.score, float | int)
+        ]
+        if failed:
+            places = dict.fromkeys(f"{_short(problem.file)}:{problem.line}" for problem in failed)
+            finding = Finding(SCRIPT_FAILED, printable(", ".join([*places][:_TOLD])))
+            findings.append(finding)
+            facts = _with(facts, [finding])
+        return Judged(facts, tuple(findings), tuple(hits), tuple(failed))
+
+    def problem(self, one: Function, said: Said) -> Problem | None:
+        """Return what is wrong with what a function gave, or nothing."""
+        words = ""
+        if said.failed:
+            return placed(said.words, self._files, one.place)._replace(name=one.name)
+        if one.rule is None and said.share not in (None, 1.0):
+            words = "gives a number; a check gives a text, true, false or nil"
+        elif one.rule is not None and said.share is None:
+            words = "gives a text first; a rule gives true, false, nil or a share of its score"
+        elif said.share is not None and math.isnan(said.share):
+            words = "gives a number that is none (0/0)"
+        return Problem(one.name, one.place.file, one.place.line, words) if words else None
+
+    def _run(
+        self, facts: Facts, stage: Stage, failed: list[Problem], *, checks: bool
+    ) -> list[tuple[Function, float, str]]:
+        table = self._table(stage, checks=checks)
+        if table is None:
+            return []
+        good: list[tuple[Function, float, str]] = []
+        for said in self._runtime.run(table, stage.order, facts):
+            one = self._by_slot.get(said.slot)
+            if one is None:  # the machine itself failed: no memory even between two functions
+                failed.append(Problem("", self._files[0], 0, said.words))
+                continue
+            problem = self.problem(one, said)
+            if problem is not None:
+                failed.append(self._failed(one, problem))
+            elif one.rule is None:
+                good.append((one, 1.0, printable(said.words)))
+            elif share := min(max(said.share or 0.0, 0.0), 1.0):
+                good.append((one, share, said.words))
+        return good
+
+    def _failed(self, one: Function, problem: Problem) -> Problem:
+        self._failures[one.slot] += 1
+        if self._failures[one.slot] < MOST_FAILURES:
+            return problem
+        self._off.add(one.slot)
+        self._tables.clear()
+        words = f"failed on {MOST_FAILURES} of {self._runs % PERIOD or PERIOD} messages, and is off until the policy is read again"
+        return problem._replace(words=f"{problem.words}; it {words}")
+
+    def _table(self, stage: Stage, *, checks: bool) -> Any:
+        key = checks, stage
+        if key not in self._tables:
+            slots = [
+                one.slot
+                for one in self.functions
+                if one.enabled
+                and one.stage.order <= stage.order
+                and (one.rule is None) == checks
+                and one.slot not in self._off
+            ]
+            self._tables[key] = self._runtime.table(slots) if slots else None
+        return self._tables[key]
+
+
+def placed(problem: str, files: Sequence[str], otherwise: Place) -> Problem:
+    """Return an error of Lua with the file and line that it names by number, and nobody's name.
+
+    Args:
+        problem: `3:12: ...`, or one without a place.
+        files: by number.
+        otherwise: the place of one without.
+    """
+    found = _PLACED.fullmatch(problem)
+    words = found[3] if found else problem
+    for lua, ours in _LUA.items():
+        if lua in words:
+            words = ours
+    words = printable(words[:_WORDS])
+    if found and int(found[1]) < len(files):
+        return Problem("", files[int(found[1])], int(found[2]), words)
+    return Problem("", otherwise.file, otherwise.line, words)
+
+
+def _with(facts: Facts, findings: Iterable[Finding]) -> Facts:
+    names = frozenset(finding.name for finding in findings)
+    return msgspec.structs.replace(facts, findings=facts.findings | names) if names else facts
+
+
+def _say(rule: Rule, words: str) -> str:
+    return printable(": ".join(part for part in (rule.say, words) if part))
+
+
+def _short(file: str) -> str:
+    return file.rpartition("/")[2]

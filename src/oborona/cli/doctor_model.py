@@ -1,0 +1,83 @@
+"""What `oborona doctor` says of learning: what the model was taught, whether it speaks, and whether somebody learns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import OboronaError, StoreError
+from oborona.feedback.schema import FILE
+from oborona.feedback.store import Store
+from oborona.feedback.weights_file import FILE as WEIGHTS
+from oborona.feedback.weights_file import WeightsFile
+from oborona.milter import status
+from oborona.milter.final_model import FILE as FINAL
+from oborona.milter.final_model import read
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.models.final.file import decode, version
+from oborona.policy.models.final.model import Forest
+
+
+def final(asked: Asked) -> Iterator[Report]:
+    """Look at the final model, if there is one, and at the workers that use it."""
+    path = asked.state / FINAL
+    try:
+        octets = read(path)
+        if octets is None:
+            return
+        Forest(decode(octets), SCHEMA)
+    except OboronaError as error:
+        told = str(error) if str(path) in str(error) else f"{path}: {error}"
+        yield Report("final model", State.WRONG, told)
+        return
+    yield Report("final model", State.FINE, f"{path}: version {version(octets)}")
+    for worker in status.read(asked.state, time.time()):
+        if worker.final_wrong:
+            yield Report("final model", State.WRONG, f"worker {worker.worker}: {worker.final_wrong}")
+        elif worker.final != version(octets):
+            yield Report(
+                "final model",
+                State.LOOK,
+                f"worker {worker.worker} does not use it yet: it looks every second",
+            )
+
+
+def model(asked: Asked) -> Iterator[Report]:
+    """Look at people's word, at the weights, and at who learns."""
+    path, weights = asked.state / FILE, asked.state / WEIGHTS
+    if not path.exists() or not weights.exists():
+        yield Report(
+            "model", State.LOOK, f"{weights} is not there yet: the trainer makes it when it first starts"
+        )
+        return
+    least = asked.loaded.settings.learning.min_learned
+    try:
+        with Store(path, make=False):
+            pass
+        header = WeightsFile(weights).header
+    except StoreError as error:
+        yield Report("model", State.WRONG, str(error))
+        return
+    spam, ham = header.spam + header.base_spam, header.ham + header.base_ham
+    learned = f"{weights}: version {header.version}, learned of {spam} messages of spam and {ham} of ham"
+    if min(spam, ham) < least:
+        yield Report(
+            "model", State.LOOK, f"{learned}; silent until it is {least} of each: `oborona learn` teaches it"
+        )
+    else:
+        yield Report("model", State.FINE, learned)
+    found = status.read_trainer(asked.state, time.time())
+    if found is None:
+        yield Report("trainer", State.LOOK, "does not run, or not yet: what people say waits")
+    elif found.trouble:
+        yield Report("trainer", State.WRONG, f"can't learn, and what people say waits: {found.trouble}")
+    else:
+        waiting = sum(number for key, number in found.words.items() if key.startswith("queued "))
+        yield Report("trainer", State.FINE, f"runs (pid {found.pid}); {waiting} words wait")
+    for worker in status.read(asked.state, time.time()):
+        if worker.model_wrong:
+            yield Report(
+                "model", State.WRONG, f"worker {worker.worker} can't use the weights; its log says why"
+            )

@@ -1,0 +1,34 @@
+"""What `oborona doctor` says of the policy in force: which, since when, whether all workers have it, and what keeps the files from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from oborona.cli.asked import Asked
+from oborona.cli.policy_reload import told
+from oborona.cli.report import Report, State
+from oborona.milter import status
+
+
+def policy(asked: Asked) -> Iterator[Report]:
+    """Look at what the publisher and the workers say."""
+    now = time.time()
+    said = status.read_policy(asked.state, now)
+    workers = status.read(asked.state, now)
+    if said is None:
+        state = State.WRONG if workers else State.LOOK
+        yield Report("policy in force", state, "nobody publishes it: no daemon runs, or not yet")
+        return
+    since = datetime.fromtimestamp(said.since, UTC)
+    words = f"{said.version} since {since:%Y-%m-%d %H:%M:%S} UTC, changed {said.changes} times, refused {said.refusals}"
+    # what a worker said before the change is no news
+    others = [one for one in workers if one.policy != said.version and one.time > said.since]
+    if others:
+        words += "; other policies: " + ", ".join(f"worker {one.worker} {one.policy}" for one in others)
+    yield Report("policy in force", State.WRONG if others else State.FINE, words)
+    if said.refused is not None:
+        yield Report("policy files", State.WRONG, f"refused, the old policy stays: {told(said.refused)}")
+    elif said.trouble:
+        yield Report("policy files", State.WRONG, f"not in force: {said.trouble}")

@@ -1,0 +1,155 @@
+"""`oborona learn`: tell the filter what mail is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from oborona import secret
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.mailboxes import messages
+from oborona.cli.output import echo, echo_json
+from oborona.cli.owner import as_owner_of
+from oborona.cli.progress import progress
+from oborona.cli.taught import store, wait, warn_without_trainer
+from oborona.errors import StoreError
+from oborona.feedback.hearing import Unheard, heard
+from oborona.feedback.word import Kind, Source, State, Word
+from oborona.message.shingles import Hasher
+from oborona.milter.service import prepare_state
+from oborona.milter.worker import JOURNAL
+from oborona.recheck.ident import verify
+from oborona.recheck.reading import Reader
+from oborona.types import Shingle
+
+AT_ONCE: Final = 50  # words written down in one transaction
+_RESULTS: Final = {
+    "new": "",
+    "replaced": "of these instead of the opposite",
+    "duplicate": "known before",
+    "refused": "refused",
+}
+"""Result of a message → its words where they are counted."""
+_PATHS: Final = click.Path(path_type=Path, exists=True, allow_dash=True)
+
+
+@click.command()
+@click.argument("kind", type=click.Choice([kind.value for kind in Kind]))
+@click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True, type=_PATHS)
+@click.option("--person", default="", metavar="ADDRESS", help="Whose word it is; default: the site's own.")
+@click.option("--wait", "waits", is_flag=True, help="Until all workers judge by it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line: of each message, then of all.")
+@pass_asked
+def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool) -> None:
+    """Teach that messages are spam, or ham: good mail.
+
+    Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A word about a message that the same person has
+    spoken of before counts once; the opposite word replaces it.  Exit status 1 when nothing could be learned from some message.
+    """
+    if person and ("@" not in person or not person.isprintable() or len(person) > 254):
+        raise click.BadParameter(f"{person!r} is no mail address", param_hint="--person")
+    if not (asked.state / secret.FILE).exists():
+        with as_owner_of(asked.state):
+            prepare_state(asked.state)
+    results = Counter[str]()
+    with store(asked, make=True) as taught, progress("messages") as advance:
+        last = 0
+        for some in _batches(asked, _words(asked, paths, Kind(kind), person)):
+            became = iter(taught.add([word for _, word in some if isinstance(word, Word)], now=time.time()))
+            for name, word in some:
+                line: dict[str, object]
+                if isinstance(word, Word):
+                    one = next(became)
+                    line = {"result": "replaced" if one.replaced else "new" if one.new else "duplicate"}
+                    line |= {"id": one.id} | ({"instead_of": one.replaced} if one.replaced else {})
+                    last = one.id if one.new else last
+                else:
+                    line = {"result": "refused", "reason": str(word)}
+                    if not as_json:
+                        click.echo(f"oborona: {name}: {word}", err=True)
+                results[str(line["result"])] += 1
+                if as_json:
+                    echo_json({"message": name} | line)
+                advance()
+        if last and warn_without_trainer(asked) and waits:
+            wait(asked, lambda: taught.get(last).state is not State.QUEUED)
+    if as_json:
+        echo_json({"total": sum(results.values())} | {name: results[name] for name in _RESULTS})
+    else:
+        echo(
+            f"{results['new'] + results['replaced']} taught as {kind}"
+            + "".join(
+                f", {results[name]} {words}" for name, words in _RESULTS.items() if results[name] and words
+            )
+        )
+    if results["refused"]:
+        click.get_current_context().exit(1)
+
+
+def _words(
+    asked: Asked, paths: Iterable[Path], kind: Kind, person: str
+) -> Iterator[tuple[str, Word | Unheard]]:
+    """Yield what is to be written down of each message."""
+    keys, settings = asked.keys(), asked.loaded.settings
+    hasher, source = Hasher(keys.shingles), _source(kind, person)
+    for found in (found for path in paths for found in messages(path)):
+        try:
+            word, message = heard(
+                found.raw,
+                kind,
+                source,
+                hasher=hasher,
+                key=keys.feedback,
+                now=time.time(),
+                person=person,
+                weight=settings.learning.person_weight if person else 1.0,
+                regions=settings.site.regions.split(),
+            )
+        except Unheard as error:
+            yield found.name, error
+            continue
+        ident = verify(message.get("x-mras-id") or "", keys.signature)
+        yield found.name, word if ident is None else msgspec.structs.replace(word, journal=ident)
+
+
+def _source(kind: Kind, person: str) -> Source:
+    if not person:
+        return Source.COMMAND
+    return Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
+
+
+def _batches(
+    asked: Asked, words: Iterator[tuple[str, Word | Unheard]]
+) -> Iterator[list[tuple[str, Word | Unheard]]]:
+    """Yield some words at a time; those about messages of the journal count under what was counted when these came."""
+    while some := list(islice(words, AT_ONCE)):
+        known = asyncio.run(
+            _pieces(asked, [word.journal for _, word in some if isinstance(word, Word) and word.journal])
+        )
+        yield [
+            (name, msgspec.structs.replace(word, pieces=known[word.journal]))
+            if isinstance(word, Word) and word.journal in known
+            else (name, word)
+            for name, word in some
+        ]
+
+
+async def _pieces(asked: Asked, idents: Sequence[int]) -> dict[int, tuple[Shingle, ...]]:
+    """Return the pieces of messages of the journal, of those that it still has."""
+    if not idents:
+        return {}
+    try:
+        async with await Reader.open(asked.state / JOURNAL) as journal:
+            found = [await journal.get(ident) for ident in idents]
+    except StoreError as error:
+        click.echo(f"oborona: {error}; counted without what the journal knows", err=True)
+        return {}
+    return {entry.id: entry.shingles for entry in found if entry is not None and entry.shingles}

@@ -1,0 +1,21 @@
+"""`oborona model`: the models that are learned, and what was learned from whom; each command in a file of its own."""
+
+from __future__ import annotations
+
+import click
+
+from oborona.cli.model_anew import anew, rollback, unlearn
+from oborona.cli.model_final import final
+from oborona.cli.model_moved import export, import_
+from oborona.cli.model_shown import history, status
+from oborona.cli.model_train import train_
+from oborona.cli.model_words import words
+
+
+@click.group()
+def model() -> None:
+    """Look at what was learned from people's word, take it back, move it."""
+
+
+for command in (status, words, history, rollback, unlearn, anew, export, import_, train_, final):
+    model.add_command(command)

@@ -1,0 +1,93 @@
+"""`oborona model rollback`, `unlearn` and `anew`: what was learned is taken back, and the weights are made as if it had never been."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.person import person as who
+from oborona.cli.span import Span
+from oborona.cli.taught import store, wait, warn_without_trainer
+from oborona.feedback.lessons import Lessons
+from oborona.feedback.schema import FILE
+
+_WAIT = click.option("--wait", "waits", is_flag=True, help="Until all workers judge by the new weights.")
+
+
+@click.command()
+@click.argument("snapshot", type=int)
+@_WAIT
+@pass_asked
+def rollback(asked: Asked, snapshot: int, waits: bool) -> None:
+    """Go back to a snapshot of `model history`; what was learned since is set aside.
+
+    Going back to a later snapshot puts it in place again.
+    """
+    with store(asked) as opened:
+        try:
+            aside, back = opened.roll_back(snapshot, by=who(), now=time.time())
+        except KeyError:
+            raise click.BadParameter(
+                f"there is no snapshot {snapshot}; see `oborona model history`"
+            ) from None
+        echo(f"{aside} words are set aside, {back} put in place again")
+        _wait(asked, waits=waits)
+
+
+@click.command()
+@click.argument("words", metavar="ID...", nargs=-1, type=int)
+@click.option("--person", metavar="ADDRESS", help="Every word of this person.")
+@click.option("--since", "span", type=Span(), help="Every word said in the last 30m, 2h, 7d.")
+@click.option("--reason", default="unlearned", show_default=True, help="For those who ask later.")
+@click.option("--json", "as_json", is_flag=True)
+@_WAIT
+@pass_asked
+def unlearn(
+    asked: Asked,
+    words: Sequence[int],
+    person: str | None,
+    span: float | None,
+    reason: str,
+    as_json: bool,
+    waits: bool,
+) -> None:
+    """Take words back: by ID as `oborona learn --json` told it, of a person, since a time; of several of these what is in all.
+
+    The weights are made anew without them, as if they had never been said; what was computed of their messages is forgotten.
+    """
+    if not words and person is None and span is None:
+        raise click.UsageError("name words by their ID, --person or --since")
+    now = time.time()
+    with store(asked) as opened:
+        chosen = [set(words)] if words else []
+        chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
+        chosen += [set(opened.since(now - span))] if span is not None else []
+        gone = opened.take_back(sorted(set.intersection(*chosen)), reason=reason, by=who(), now=now)
+        if as_json:
+            echo_json({"taken_back": gone})
+        else:
+            echo(f"{len(gone)} words are taken back")
+        _wait(asked, waits=waits)
+
+
+@click.command()
+@_WAIT
+@pass_asked
+def anew(asked: Asked, waits: bool) -> None:
+    """Make the weights anew from the base and the examples that are kept."""
+    with store(asked), Lessons(asked.state / FILE, make=False) as lessons:
+        lessons.ask_anew()
+        echo("asked for")
+        _wait(asked, waits=waits)
+
+
+def _wait(asked: Asked, *, waits: bool) -> None:
+    if not warn_without_trainer(asked) or not waits:
+        return
+    with Lessons(asked.state / FILE, make=False) as lessons:
+        wanted = lessons.standing().edits
+        wait(asked, lambda: lessons.standing().exact >= wanted)

@@ -1,0 +1,60 @@
+"""`oborona model export` and `import`: what one site has learned, for another to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.cli.taught import store, warn_without_trainer
+from oborona.errors import StoreError
+from oborona.feedback import snapshots
+from oborona.feedback.lessons import Lessons
+from oborona.feedback.relearning import BASE
+from oborona.feedback.weights_file import FILE, WeightsFile
+from oborona.feedback.whole_file import write_whole
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@pass_asked
+def export(asked: Asked, file: Path) -> None:
+    """Write the weights in force to a file: numbers, no text, no names, nothing of who said what."""
+    source = WeightsFile(asked.state / FILE)
+    snapshots.write(file, source.image(), b"")
+    header = source.header
+    echo(
+        f"{file}: version {header.version}, {header.spam + header.base_spam} of spam and {header.ham + header.base_ham} of ham"
+    )
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True), required=False)
+@click.option("--none", "nothing", is_flag=True, help="Go on without a base.")
+@pass_asked
+def import_(asked: Asked, file: Path | None, nothing: bool) -> None:
+    """Take weights of another site as the base: what was and will be learned here is learned on top of them.
+
+    The weights are made anew. The base is kept in the state folder; FILE is not needed any more.
+    """
+    if (file is None) is not nothing:
+        raise click.UsageError("name a FILE, or say --none")
+    with store(asked, make=True) as opened:
+        path = asked.state / BASE
+        if file is None:
+            snapshots.remove(path)
+            words = "the model goes on without a base"
+        else:
+            base = snapshots.read(file)  # whole, and of this layout
+            try:
+                octets = file.read_bytes()
+            except OSError as error:
+                raise StoreError(f"{file}: {error.strerror or error}") from error
+            write_whole(path, octets)
+            words = f"the base is version {base.header.version}, of {base.header.spam} messages of spam and {base.header.ham} of ham"
+        with Lessons(opened.path) as lessons:
+            lessons.ask_anew()
+        echo(words)
+        warn_without_trainer(asked)

@@ -1,0 +1,168 @@
+"""`oborona model status` and `history`: what the content model was taught, how it does, and the states it can go back to."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.taught import store
+from oborona.cli.terminal import Terminal, plain
+from oborona.errors import StoreError
+from oborona.feedback import snapshots
+from oborona.feedback.figures import Figures, figures
+from oborona.feedback.lessons import Lessons
+from oborona.feedback.schema import FILE
+from oborona.feedback.weights_file import FILE as WEIGHTS
+from oborona.feedback.weights_file import Header, WeightsFile
+from oborona.feedback.word import Kind
+from oborona.milter import status as said
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+@pass_asked
+def status(asked: Asked, as_json: bool) -> None:
+    """Show what the content model was taught by whom, whether it speaks, and how well it knew before it was told."""
+    header, trouble = weights(asked.state)
+    with store(asked) as opened:
+        found = figures(opened, header.calibration)
+    trainer = said.read_trainer(asked.state, time.time())
+    missing = {
+        kind.value: max(0, asked.loaded.settings.learning.min_learned - number)
+        for kind, number in _learned(header).items()
+    }
+    if as_json:
+        echo_json(
+            {
+                "version": header.version,
+                "speaks": not trouble and not any(missing.values()),
+                "missing": missing,
+                "trouble": trouble,
+                "weights": header,
+                "trainer": trainer,
+                "figures": found,
+            }
+        )
+        return
+    table = Table(show_header=False, show_edge=False)
+    for name, value in (
+        ("model", trouble or _speech(missing)),
+        ("version", f"{header.version}, {_when(header.time)}"),
+        ("learned", " and ".join(f"{number} of {kind}" for kind, number in _learned(header).items())),
+        (
+            "base",
+            f"{header.base}: {header.base_spam} of spam and {header.base_ham} of ham" if header.base else "",
+        ),
+        ("trainer", _trainer(trainer)),
+        ("waiting", f"{found.waiting} words" if found.waiting else ""),
+        ("last word", _when(found.last)),
+        ("kept to learn anew", " and ".join(f"{number} of {kind}" for kind, number in found.kept.items())),
+    ):
+        if value:
+            table.add_row(name, plain(value))
+    console = Terminal()
+    console.print(table, markup=False, highlight=False)
+    _show_figures(console, found)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def history(asked: Asked, as_json: bool) -> None:
+    """List the snapshots that `model rollback` can go back to, the newest first."""
+    with store(asked), Lessons(asked.state / FILE, make=False) as lessons:
+        rows = lessons.snapshots()
+    if as_json:
+        for one in rows:
+            echo_json(one._asdict() | {"octets": _size(snapshots.path_of(asked.state, one.id))})
+        return
+    table = Table("snapshot", "time", "version", "spam", "ham", "why", "MB")
+    for one in rows:
+        size = _size(snapshots.path_of(asked.state, one.id))
+        table.add_row(
+            str(one.id), _when(one.time), f"{one.epoch}.{one.position}", str(one.spam), str(one.ham), one.why,
+            "gone" if size is None else f"{size / 1e6:.1f}",
+        )  # fmt: skip
+    if rows:
+        Terminal().print(table, markup=False)
+    else:
+        echo("there are none yet")
+
+
+def weights(state: Path) -> tuple[Header, str]:
+    """Return what is known of the weights in force, and why they can't be used; of weights that are not there, nothing."""
+    path = state / WEIGHTS
+    if not path.exists():
+        return Header(), "there are no weights yet: no trainer has run"
+    try:
+        return WeightsFile(path).header, ""
+    except StoreError as error:
+        return Header(), str(error)
+
+
+def _learned(header: Header) -> dict[Kind, int]:
+    return {Kind.SPAM: header.spam + header.base_spam, Kind.HAM: header.ham + header.base_ham}
+
+
+def _speech(missing: dict[str, int]) -> str:
+    lacks = [f"{number} of {kind}" for kind, number in missing.items() if number]
+    return f"is silent until it has learned {' and '.join(lacks)} more" if lacks else "speaks"
+
+
+def _trainer(trainer: said.TrainerStatus | None) -> str:
+    if trainer is None:
+        return "does not run: what people say waits"
+    if trainer.trouble:
+        return f"runs (pid {trainer.pid}), and can't learn: {trainer.trouble}"
+    if trainer.relearning is not None:
+        return f"runs (pid {trainer.pid}), makes the weights anew: {trainer.relearning:.0%}"
+    return f"runs (pid {trainer.pid})"
+
+
+def _show_figures(console: Terminal, found: Figures) -> None:
+    table = Table("words", "from", "state", title="what was said", title_justify="left")
+    table.add_column("number", justify="right")
+    for one in found.said:
+        table.add_row(one.kind, one.source, one.state, str(one.number))
+    if found.said:
+        console.print(table, markup=False)
+    if found.persons:
+        table = Table("person", "spam", "ham", title="by whom", title_justify="left")
+        for person in found.persons:
+            table.add_row(plain(person.person), str(person.spam), str(person.ham))
+        console.print(table, markup=False)
+    agreed = found.agreement
+    if not agreed.number:
+        return
+    title = (
+        f"of the last {agreed.number} messages, each judged before it was learned, {agreed.agreed} were judged as people did;"
+        f" {agreed.missed} of spam were missed, {agreed.wronged} of ham wronged"
+    )
+    table = Table("probability", title=title, title_justify="left")
+    for name in ("messages", "predicted", "were spam"):
+        table.add_column(name, justify="right")
+    for bin_ in agreed.bins:
+        table.add_row(
+            f"{bin_.low:.1f} to {bin_.high:.1f}",
+            str(bin_.number),
+            f"{bin_.predicted:.3f}",
+            f"{bin_.happened:.3f}",
+        )
+    console.print(table, markup=False)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds") if at else "never"
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None

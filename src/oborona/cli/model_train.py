@@ -1,0 +1,185 @@
+"""`oborona model train`: the final model, from mail that people have sorted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from oborona.cli.asked import PATIENCE_S, Asked, pass_asked
+from oborona.cli.model_final import quality_rows
+from oborona.cli.output import echo
+from oborona.cli.sorted_mail import SortedMail, below, indexed
+from oborona.cli.terminal import Terminal
+from oborona.feedback.final.meaning import Encode
+from oborona.feedback.final.rehearsal import Rehearsal
+from oborona.feedback.final.train import Training, Untrainable, missing, train
+from oborona.feedback.whole_file import write_whole
+from oborona.milter.reader.desk import Desk, plans
+from oborona.milter.reader.desk import missing as not_there
+from oborona.milter.reader.frames import Task
+from oborona.milter.reader.meaning import NearbyEncoder, encoded
+from oborona.policy.models.final.examples import Example
+from oborona.policy.models.final.file import encode, version
+
+FEEDBACK: Final = 0.2  # share of messages that people say a word about
+DELAY: Final = 100  # further messages, before they do
+
+KEPT: Final = 100  # results: the same message is asked about twice in a row
+
+_Step = Callable[[str, int, int], None]
+
+
+class How(NamedTuple):
+    """How mail is played through."""
+
+    shuffled: bool
+    feedback: float
+    delay: int
+    meaning: bool
+
+
+@click.command(name="train")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder with ham and spam in it: folders of messages, Maildirs or mboxes.",
+)  # fmt: skip
+@click.option(
+    "--index", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="File with a line `ham PATH` or `spam PATH` for each message, in the order in which they came.",
+)  # fmt: skip
+@click.option(
+    "--shuffled",
+    is_flag=True,
+    help="In a random order, always the same: for mail of which the times say nothing.",
+)
+@click.option(
+    "--feedback", type=click.FloatRange(0, 1), default=FEEDBACK, show_default=True,
+    help="Share of messages that people say a word about, for what the content model and complaints tell meanwhile.",
+)  # fmt: skip
+@click.option(
+    "--delay",
+    type=click.IntRange(0),
+    default=DELAY,
+    show_default=True,
+    help="Further messages that come before they do.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path("final.model"), show_default=True,
+    help="The model; `oborona model final install` puts it in force.",
+)  # fmt: skip
+@click.option(
+    "--report", "page", type=click.Path(path_type=Path, dir_okay=False), default=Path("final.html"), show_default=True,
+    help="A page with curves, reliability, importance and the worst errors.",
+)  # fmt: skip
+@click.option(
+    "--meaning", is_flag=True,
+    help="Also look at what texts mean, for grey mail: some ten milliseconds a message more, and [reader] meaning to use it.",
+)  # fmt: skip
+@pass_asked
+def train_(
+    asked: Asked,
+    /,
+    folder: Path | None,
+    index: Path | None,
+    out: Path,
+    page: Path,
+    **how: Any,
+) -> None:
+    """Train the final model from sorted mail, and tell how well it judges what it was not trained on.
+
+    Each message is scanned under the policy in force, in the order in which it came, with counters and a content model that know of it what they would
+    have known then. Nothing of the site is read but its policy and signatures, and nothing is changed.
+    """
+    if (folder is None) is (index is None):
+        raise click.UsageError("name a folder by --from, or an index by --index")
+    if lacks := missing():
+        raise Untrainable(lacks)
+    asked_for = How(**how)
+    found = below(folder) if folder is not None else indexed(index) if index is not None else iter(())
+    with SortedMail(found, shuffled=asked_for.shuffled) as mail, _progress() as step:
+        if folder is not None and not asked_for.shuffled:
+            mail.in_time()
+        examples, rehearsal = asyncio.run(_rehearsed(asked, mail, step, asked_for))
+        training = train(
+            examples,
+            rehearsal.observer.names,
+            policy=asked.policy().version,
+            now=time.time(),
+            meaning=rehearsal.meaning(),
+            progress=step,
+        )
+    from oborona.cli.model_report import report  # noqa: PLC0415 - the extra `ml`, and seconds to import
+
+    octets = encode(training.model)
+    write_whole(page, report(training, examples).encode())
+    write_whole(out, octets)
+    _show(training, version(octets))
+    echo(f"{out}: model {version(octets)}; {page}: report")
+
+
+async def _rehearsed(
+    asked: Asked, mail: SortedMail, step: _Step, how: How
+) -> tuple[list[Example], Rehearsal]:
+    examples = []
+    async with _encoder(asked, how) as encode_text:
+        with asked.site() as site:
+            rehearsal = Rehearsal(
+                site,
+                asked.policy(),
+                delay=how.delay,
+                share=how.feedback,
+                least=asked.loaded.settings.learning.min_learned,
+                encode=encode_text,
+            )
+            for number, one in enumerate(mail):
+                step("messages", number, len(mail))
+                examples.append((await rehearsal.take(one)).example)
+    return examples, rehearsal
+
+
+@asynccontextmanager
+async def _encoder(asked: Asked, how: How) -> AsyncIterator[Encode | None]:
+    """Give what says what a text means, in a process of this command's own; None where that is not wanted."""
+    if not how.meaning:
+        yield None
+        return
+    settings = msgspec.structs.replace(asked.loaded.settings.reader, meaning=True)
+    if lacks := not_there(settings, Task.MEAN):
+        raise Untrainable(f"meaning needs what is not installed: {lacks}")
+    desk = Desk({Task.MEAN: plans(settings)[Task.MEAN]}, cache_entries=KEPT)
+    try:
+        nearby = NearbyEncoder(desk)
+        yield lambda message: encoded(nearby, message, urgent=False, within_s=PATIENCE_S)
+    finally:
+        await desk.close()
+
+
+def _show(training: Training, name: str) -> None:
+    summary = training.model.summary
+    table = Table(
+        "on mail that came later", "rules alone", "final model",
+        title=f"model {name}: {summary.spam} spam, {summary.ham} good, {summary.judged} judged", title_justify="left",
+    )  # fmt: skip
+    for row in quality_rows(summary):
+        table.add_row(*row)
+    Terminal().print(table)
+
+
+@contextmanager
+def _progress() -> Iterator[_Step]:
+    """Give a bar on standard error; nothing is shown where that is no terminal."""
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)

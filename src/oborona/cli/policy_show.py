@@ -1,0 +1,67 @@
+"""`oborona policy show`: what is in force, and from where."""
+
+from __future__ import annotations
+
+import os
+
+import click
+import msgspec
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.config import SECTIONS
+from oborona.policy.merge import SINGLE
+
+
+@click.command()
+@click.option(
+    "--origin", is_flag=True, help="Where each setting and each field of a rule or list comes from."
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@pass_asked
+def show(asked: Asked, origin: bool, as_json: bool) -> None:
+    """Show every setting, rule and list in force."""
+    loaded, current = asked.loaded, asked.policy()
+    rows = [
+        (
+            f"{section}.{key}",
+            getattr(getattr(loaded.settings, section), key),
+            loaded.origins[f"{section}.{key}"],
+        )
+        for section, schema in SECTIONS.items()
+        for key in schema.__struct_fields__
+    ]
+    rows += [
+        (
+            f"{name}.{key}",
+            getattr(getattr(current, name), key),
+            current.origins.get(f"{name}.{key}", "default"),
+        )
+        for name, schema in SINGLE.items()
+        for key in schema.__struct_fields__
+    ]
+    for rule in current.rules:
+        for key in ("when", "score", "say", "mode", "stage", "group", "enabled", "why"):
+            place = current.origins.get(f"rule.{rule.name}.{key}")
+            if place is not None or key == "score":
+                rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
+    for one in current.scripts.functions if current.scripts is not None else ():
+        if one.rule is None:
+            lines = f"function in lines {one.place.line} to {one.last}"
+            rows.append((f"check.{one.name}.run", lines, f"{one.place.file}:{one.place.line}"))
+    rows += [(name, value, current.origins[name]) for name, value in current.lists.items()]
+    if as_json:
+        echo(msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows}))
+        return
+    for name, value, where in rows:
+        shown = msgspec.json.encode(value).decode()
+        echo(f"{name} = {shown}{f'    # {_short(where)}' if origin else ''}")
+
+
+def _short(where: str) -> str:
+    """A place as seen from the current folder, where that is shorter."""
+    path, colon, line = where.rpartition(":")
+    if not colon or not line.isdigit():
+        return where
+    near = os.path.relpath(path)
+    return f"{min(near, path, key=len)}:{line}"

@@ -1,0 +1,67 @@
+"""The store of people's word, opened for a command, and the trainer waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+from oborona import lock
+from oborona.cli.asked import Asked
+from oborona.cli.owner import as_owner_of
+from oborona.feedback.schema import FILE
+from oborona.feedback.store import Store
+from oborona.milter import status
+from oborona.milter.training import LOCK
+
+LOOK_S: Final = 0.05
+
+
+@contextmanager
+def store(asked: Asked, *, make: bool = False) -> Iterator[Store]:
+    """Open the store as the daemon's user.
+
+    Args:
+        asked: whose state folder it lies in.
+        make: begin one where there is none.
+
+    Raises:
+        StoreError: it can't be used; without `make`, there is none.
+    """
+    with as_owner_of(asked.state), Store(asked.state / FILE, make=make) as opened:
+        yield opened
+
+
+def warn_without_trainer(asked: Asked) -> bool:
+    """Say on standard error that nobody learns now, if so; return whether somebody does."""
+    if lock.holder(asked.state / LOCK) is not None:
+        return True
+    click.echo(
+        "oborona: no trainer runs: this waits until one does (`oborona serve`, or `oborona trainer`)",
+        err=True,
+    )
+    return False
+
+
+def wait(asked: Asked, done: Callable[[], bool]) -> None:
+    """Wait until the trainer has done something; where it says nothing of itself, standard error tells that once.
+
+    Raises:
+        click.ClickException: it runs no more, or can't learn.
+    """
+    silent_at = time.monotonic() + status.STALE_S
+    while not done():
+        if lock.holder(asked.state / LOCK) is None:
+            raise click.ClickException("the trainer has ended; what was said is written down, and waits")
+        said = status.read_trainer(asked.state, time.time())
+        if said is not None and said.trouble:
+            raise click.ClickException(
+                f"the trainer can't learn now ({said.trouble}); what was said is written down, and waits"
+            )
+        if said is None and time.monotonic() > silent_at:
+            click.echo("oborona: the trainer says nothing; its log says why", err=True)
+            silent_at = float("inf")
+        time.sleep(LOOK_S)

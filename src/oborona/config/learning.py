@@ -1,0 +1,48 @@
+"""Settings of what is learned from people's word."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class Learning(msgspec.Struct, frozen=True, kw_only=True):
+    """What people say of their mail, and the content model that learns from it (docs/learning.md)."""
+
+    min_learned: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000,
+            description="The content model is silent until it has learned so many messages of spam and as many of good mail;"
+            " `oborona model status` says how many are missing.",
+        ),
+    ] = 5
+    kept: Annotated[
+        int,
+        Meta(
+            ge=100,
+            le=1_000_000,
+            description="Messages of spam, and as many of good mail, whose features are kept so that the model can be made"
+            " anew when words are taken back; recent ones are favoured. Each takes some kilobytes of the state folder.",
+        ),
+    ] = 10_000
+    person_weight: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="How far one person's word teaches the model that all share; 0: only the person's own corrections"
+            " follow from it. An admin's word, and a trap's, always count in full.",
+        ),
+    ] = 1.0
+    retention_days: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=36_500,
+            description="Who said what of which message is forgotten after so long, if the message is not kept for learning any more.",
+        ),
+    ] = 400.0
