@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.peers.dns import Zones
+
+settings.register_profile("house", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("house")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -68,7 +69,8 @@ def test_an_empty_option_is_none(tmp_path: Path, letter: Path, option: str) -> N
 
 def test_an_address_has_one_spelling(tmp_path: Path, letter: Path) -> None:
     def explained(ip: str, sender: str, recipient: str) -> str:
-        return run(tmp_path, "explain", letter, "--ip", ip, "--from", sender, "--rcpt", recipient).stdout
+        told = run(tmp_path, "explain", letter, "--ip", ip, "--from", sender, "--rcpt", recipient).stdout
+        return re.sub(r"\b1\d{9}\b", "", told)  # what time it is
 
     written = explained("2001:DB8:0::1", "<x@x.example>", "<y@y.example>")
     assert written == explained("2001:db8::1", "x@x.example", "y@y.example")

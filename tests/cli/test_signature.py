@@ -46,6 +46,11 @@ def listed(run: Run, *words: str) -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in map(json.loads, lines)}
 
 
+def of_the_store(line: str) -> list[str]:
+    """Return what `signature test` found, without the lists that ship, whose ids have a colon."""
+    return [one for one in json.loads(line)["signatures"] if ":" not in one]
+
+
 def test_a_signature_from_its_birth_to_its_end(run: Run, tmp_path: Path) -> None:
     added = run("signature", "add", "cheap pills by post", "--reason", "pharma", "--owner", "anna", "--json")
     assert json.loads(added.stdout) == {"id": "s1", "new": True}
@@ -125,9 +130,7 @@ def test_many_are_imported_in_one_step_or_not_at_all_and_come_back_as_they_were(
 def test_test_says_what_is_found_where(run: Run, tmp_path: Path) -> None:
     run("signature", "add", "cheap pills", "--reason", "x")
     raw = str(mail(tmp_path / "mail", "cheap pills", "golden watches", "nothing"))
-    found = [
-        json.loads(line)["signatures"] for line in run("signature", "test", "--json", raw).stdout.splitlines()
-    ]
+    found = [of_the_store(line) for line in run("signature", "test", "--json", raw).stdout.splitlines()]
     assert found == [["s1"], [], []]
     assert "1 of 3 messages" in run("signature", "test", raw, "--value", "golden watches").stdout
 
@@ -172,7 +175,7 @@ def test_proposals_from_half_of_real_spam_find_the_other_half_and_hardly_any_goo
     run("signature", "accept", *(one for one in listed(run, "--all")))
     hit = {
         name: [
-            bool(json.loads(line)["signatures"])
+            bool(of_the_store(line))
             for line in run("signature", "test", "--json", folders[name, 1]).stdout.splitlines()
         ]
         for name in ("spam", "ham")
@@ -209,7 +212,10 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tm
     run("signature", "expire", "s3", "now")
     (report,) = said()
     assert report.state is State.FINE
-    assert "2 in force (0 of policy files, 1 in shadow mode), 1 expired, 0 proposals wait" in report.words
+    assert (
+        "2 in force (0 of policy files, 1 in shadow mode), 4015 marks, 1 expired, 0 proposals wait"
+        in report.words
+    )
     now = time.time()
     write(
         state, Status(worker=1, pid=1, time=now, policy="x", signatures={"broken": 2}, signatures_stale=True)

@@ -211,8 +211,8 @@ class Life(RuleBasedStateMachine):
             stored = self.runner.run(self.worker.read(ASKED, self.now, prefix))
             assert stored == self.runner.run(self.model.read(ASKED, self.now, prefix))
         for shingle in (SHINGLES[0], PAIRS[0].distinct):
-            line = self.runner.run(self.worker.timeline(shingle, self.now))
-            assert line == self.runner.run(self.model.timeline(shingle, self.now))
+            line = self.runner.run(self.worker.timelines([shingle], self.now))
+            assert line == self.runner.run(self.model.timelines([shingle], self.now))
 
     @rule()
     def nothing_is_reported(self) -> None:

@@ -89,7 +89,7 @@ async def test_a_silent_shard_leaves_what_the_others_say_and_what_is_known(
                 await worker.read(SPREAD, NOON)
         assert time.monotonic() - began < 10.0  # one deadline each would be twice that
         with pytest.raises(StoreError, match="does not answer"):
-            await worker.timeline(SPREAD[0], NOON)
+            await worker.timelines([SPREAD[0]], NOON)
     finally:
         go_on(silent)
     for _ in range(100):

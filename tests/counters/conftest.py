@@ -67,9 +67,11 @@ class InCluster(ClusterCounters):
         finally:
             self._nodes.close()
 
-    async def timeline(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> Timeline:
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
         try:
-            return await super().timeline(shingle, now, prefix)
+            return await super().timelines(shingles, now, prefix)
         finally:
             self._nodes.close()
 

@@ -196,12 +196,21 @@ async def test_the_timeline_has_every_bucket_where_it_belongs(counters: Subject)
     for amount, moment in enumerate(moments, 1):
         counters.add(pieces(SUBJECT), Amounts(spam=amount), moment)
         counters.settle(now)
-    timeline = await counters.timeline(SUBJECT, now)
+    [timeline] = await counters.timelines([SUBJECT], now)
     fine = [one[Metric.SPAM] for one in timeline.buckets]
     days = [one[Metric.SPAM] for one in timeline.days]
     assert (len(fine), len(days)) == (144, 14)
     assert {place: count for place, count in enumerate(fine) if count} == {0: 4, 142: 5, 143: 6}
     assert {place: count for place, count in enumerate(days) if count} == {0: 2, 12: 3 + 4, 13: 5 + 6 + 7}
+
+
+async def test_several_timelines_come_in_the_order_asked(counters: Subject) -> None:
+    counters.add(pieces(SUBJECT), Amounts(seen=3), NOON)
+    counters.settle(NOON)
+    counters.add(pieces(pairs=(to(1), to(2))), ONE, NOON)
+    lines = await counters.timelines([SENDER, SUBJECT, Shingle(8, 1), SUBJECT], NOON)
+    assert [line.buckets[-1][Metric.SEEN] for line in lines] == [2, 3, 0, 3]
+    assert await counters.timelines([], NOON) == []
 
 
 async def test_windows_and_timeline_agree_over_a_month(counters: Subject) -> None:
@@ -211,7 +220,7 @@ async def test_windows_and_timeline_agree_over_a_month(counters: Subject) -> Non
         counters.add(pieces(SUBJECT), Amounts(seen=step, complaints=step % 3), now)
         counters.settle(now)
     [totals] = await counters.read([SUBJECT], now)
-    timeline = await counters.timeline(SUBJECT, now)
+    [timeline] = await counters.timelines([SUBJECT], now)
     for metric in Metric:
         column = [one[metric] for one in timeline.buckets]
         assert totals[Window.RECENT][metric] == column[-1]
@@ -289,6 +298,7 @@ async def test_a_leap_second_and_summer_time_move_no_border(counters: Subject, s
         counters.settle(midnight)
         assert (await seen(counters, SUBJECT, midnight + 600.5))[Window.RECENT] == 0
         assert (await seen(counters, SUBJECT, midnight + 599.5))[Window.RECENT] == (seconds >= 0)
-        day = (await counters.timeline(SUBJECT, midnight)).days[-1][Metric.SEEN]
+        [timeline] = await counters.timelines([SUBJECT], midnight)
+        day = timeline.days[-1][Metric.SEEN]
         assert day == (seconds >= 0)
         assert (await seen(counters, SUBJECT, midnight + DAY - 1))[Window.DAY] == (seconds >= 0)

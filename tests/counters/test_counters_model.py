@@ -175,8 +175,8 @@ class Life(RuleBasedStateMachine):
             stored = value_of(self.worker.read(ASKED, self.now, prefix))
             assert stored == value_of(self.model.read(ASKED, self.now, prefix))
         for shingle in (SHINGLES[0], PAIRS[0].distinct):
-            stored_line = value_of(self.worker.timeline(shingle, self.now))
-            assert stored_line == value_of(self.model.timeline(shingle, self.now))
+            stored_line = value_of(self.worker.timelines([shingle], self.now))
+            assert stored_line == value_of(self.model.timelines([shingle], self.now))
 
     @precondition(lambda self: hasattr(self, "writer"))
     @rule()

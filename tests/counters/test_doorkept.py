@@ -95,7 +95,7 @@ def test_tools_see_it_too(store: Store) -> None:
     store.writer.close()
     with open_reader(store.directory) as stored:
         [totals] = asyncio.run(stored.read([ONCE], NOON))
-        timeline = asyncio.run(stored.timeline(ONCE, NOON))
+        [timeline] = asyncio.run(stored.timelines([ONCE], NOON))
     assert totals[Window.RECENT][Metric.SEEN] == timeline.buckets[-1][Metric.SEEN] == 1
     store.open()
 

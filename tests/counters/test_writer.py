@@ -224,7 +224,7 @@ async def test_a_reader_before_the_first_writer_reads_its_own(tmp_path: Path) ->
     worker.close()
     with open_reader(tmp_path / "not yet") as stored:
         assert (await stored.read([text(1), text(2)], NOON))[0] == [[1, 0, 0, 0, 0, 0]] * 4
-        assert (await stored.timeline(text(1), NOON)).days[-1][Metric.SEEN] == 1
+        assert (await stored.timelines([text(1)], NOON))[0].days[-1][Metric.SEEN] == 1
 
 
 async def test_the_map_grows_and_every_process_notices(tmp_path: Path, reports: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which inputs are worth keeping: each brings a branch of `message/` that none before it took, the short ones first."""
+"""Which inputs are worth keeping: each brings a branch of the code that is measured that none before it took, the short ones first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 import coverage
 
+from tests.fuzz.run import MEASURED
 from tests.fuzz.targets import TARGETS
 
 CORPUS: Final = Path(__file__).parent / "corpus"
@@ -37,9 +38,7 @@ def keep(target: str, inputs: Iterable[bytes]) -> int:
         if len(octets) > min(left, MAX_INPUT):
             break
         # of the standard tracer, which knows arcs; a new one for each input, as data of old ones would mix with it
-        tracer = coverage.Coverage(
-            branch=True, data_file=None, source_pkgs=["oborona.message"], config_file=False
-        )
+        tracer = coverage.Coverage(branch=True, data_file=None, source_pkgs=[*MEASURED], config_file=False)
         with tracer.collect():
             holds(octets)
         data = tracer.get_data()

@@ -13,16 +13,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from PIL import Image
 
+from oborona.feedback.weights_file import Header
 from oborona.message.findings import Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.mime import split
 from oborona.message.transfer import decode
+from oborona.policy.merge import merge
+from oborona.policy.models.content.calibrate import Calibration
+from oborona.policy.models.final.file import FORMAT, Stored
+from oborona.policy.models.final.summary import Summary
+from oborona.policy.rules import Rule
+from oborona.recheck.kept import Kept
+from oborona.toml import parse
 from tests.message.office_files import compound_file, container, macro_project
 from tests.message.packing import image, tarred, zipped
 
 TESTS: Final = Path(__file__).parents[1]
+POLICY: Final = TESTS.parent / "etc/policy.d"
 FILES: Final = TESTS / "message/files"
 _MACROS: Final = b"Sub AutoOpen()\nShell x"
 _CHARSETS: Final = (
@@ -73,6 +83,31 @@ def _zips() -> Iterator[bytes]:
     yield zipped({"[Content_Types].xml": b"x", "word/vbaProject.bin": _compound(), "word/_rels/a.rels": b'<Relationship TargetMode="External" '
                   b'Type="x/attachedTemplate" Target="http://a.example/"/>'})  # fmt: skip
     yield zipped({"a.zip": zipped({"b.zip": zipped(files)})})
+
+
+def _rules() -> tuple[Rule, ...]:
+    """Return the rules that ship."""
+    return merge([parse(file.read_bytes(), file.name) for file in sorted(POLICY.glob("*.toml"))]).rules
+
+
+def _final_model() -> bytes:
+    """Return what stands under the digest of a file with the smallest model."""
+    stored = Stored(
+        format=FORMAT,
+        features=("links",),
+        depth=1,
+        places=bytes(2),
+        borders=bytes(4),
+        values=bytes(16),
+        weights=bytes(16),
+        scale=1.0,
+        bias=0.0,
+        calibration=Calibration(),
+        policy="x",
+        trained_at=1.0,
+        summary=Summary(spam=1, ham=1),
+    )
+    return msgspec.msgpack.encode(stored)
 
 
 def seeds(target: str) -> Iterator[bytes]:
@@ -138,5 +173,23 @@ def seeds(target: str) -> Iterator[bytes]:
             ):
                 yield name.encode() + b"\n" + octets
             yield from (b"a.zip\n" + octets for octets in (*_zips(), *_files(".rar", ".7z", ".tnef")))
+        case "expression":
+            for rule in _rules():
+                yield "\0".join(
+                    [rule.when, rule.say, rule.score if isinstance(rule.score, str) else ""]
+                ).encode()
+        case "policy":
+            yield from (file.read_bytes() for file in sorted(POLICY.glob("*.toml")))
+        case "script":
+            yield b"oborona.rule{name='A', score=1, when=function(f) return f.links > 2 end}\n"
+            yield b"oborona.check{name='a', run=function(f) return 'x' end}\n"
+        case "weights":
+            yield msgspec.json.encode(Header(epoch=1, spam=2, persons=b"x"))
+        case "final":
+            yield _final_model()
+        case "row":
+            yield b'[{"name":"A","score":1.0}]\0["a@b.example"]\0{}\0[{"name":"x"}]\0[1,true,"x",["y"]]\0["a","b","c","d"]\0\1\0\0\0\0\0\0\0\0'
+        case "kept":
+            yield msgspec.msgpack.encode(Kept(counts=((15, [[[1] * 6] * 4]),), robotic={14: 0.5}))
         case _:
             yield from _parts("text/")

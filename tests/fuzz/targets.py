@@ -1,4 +1,4 @@
-"""The parsers of a message that are fuzzed: what must hold of each, how long its inputs are, and the words they are made of.
+"""The parsers that are fuzzed, of messages, of what an admin writes and of what is stored: what must hold of each, how long its inputs are, and the words they are made of.
 
 A target takes octets and fails by an exception. Those that take more than octets find it in the first line. All hold in common that nothing
 is raised, that findings have known names, and that what one input costs stays within `watched.py`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tests.fuzz import of_attachments, of_messages
+from tests.fuzz import of_attachments, of_messages, of_policies
 
 
 class Target(NamedTuple):
@@ -38,6 +38,11 @@ _DOCUMENT_MARKS: Final = (
 )  # fmt: skip
 _QUOTES: Final = (
     b"\n> ", b"\n-- \n", b"-----Original Message-----", b" wrote:", b"\n__________", b"From: ", b"Sent: ", b"v1agra", b"v i a g r a", b"http://", b"\xd0\xbe", b"\xcc\x81",
+)  # fmt: skip
+
+_CONDITIONS: Final = (
+    b"count[From].day.seen", b"from.domain", b"text.words", b"links.hosts", b" and ", b" or ", b"not ", b" in ", b"any_of(", b"it", b"matches(subject, r'", b"contains(", b"none",
+    b" if ", b" else ", b"rate(count[From], 'hour')", b"robotic(count[From])", b"distinct('recipients per sender')", b"hour('Europe/Moscow')", b"model.content", b" ** ", b"{links:.0%}",
 )  # fmt: skip
 
 TARGETS: Final[dict[str, Target]] = {
@@ -69,5 +74,12 @@ TARGETS: Final[dict[str, Target]] = {
     "wrapped": Target(of_attachments.wrapped, 8_192, (b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", b"\x30\x80", b"\xa0\x80", b"\x24\x80", b"\0\0")),
     "picture": Target(of_attachments.picture, 16_384, (b"\x89PNG\r\n\x1a\n", b"IHDR", b"IDAT", b"GIF89a", b"\xff\xd8\xff\xe0", b"BM", b"RIFF", b"WEBPVP8 ", b"II*\0")),
     "kind": Target(of_attachments.kind_of, 4_096),
+    "expression": Target(of_policies.expression, 1_024, _CONDITIONS),
+    "policy": Target(of_policies.policy, 4_096, (b"[[rule]]\n", b"[[condition]]\n", b"[[group]]\n", b"[[rule.test]]\n", b"name = 'A'\n", b"score = 1\n", b"when = '", b"[verdict]\n", b"[[signature]]\n", *_CONDITIONS)),
+    "script": Target(of_policies.script, 2_048, (b"oborona.rule{name='A',score=1,when=function(f) return ", b" end}\n", b"oborona.check{name='a',", b"f.links", b"[[", b"]]", b"--[==[", b"while true do end", b"string.rep('a', 1e9)")),
+    "weights": Target(of_policies.weights, 4_096, (b'{"epoch":', b'"position":', b'"calibration":', b'"persons":"', b"NaN", b"1e999")),
+    "final": Target(of_policies.final_model, 8_192, (b"\xa6format", b"\xa8features", b"\xa5depth", b"\xa6places", b"\xa7borders", b"\xc4", b"\xcb")),
+    "row": Target(of_policies.journal_row, 2_048, (b"[]\0", b"{}\0", b'[{"name":"A","score":1}]', b"NaN", b"\xed\xa0\x80")),
+    "kept": Target(of_policies.kept, 4_096, (b"\xa6counts", b"\xa4away", b"\xa8listings", b"\xa7opinion", b"\xdd\xff\xff\xff\xff")),
 }  # fmt: skip
 """name -> parser"""

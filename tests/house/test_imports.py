@@ -15,10 +15,20 @@ MAY_IMPORT = {
     "counters": set[str](),
     "policy": {"message", "authentication", "reputation", "counters"},
     "recheck": {"policy", "message", "authentication", "reputation", "counters"},
-    "milter": {"config", "recheck", "policy", "message", "authentication", "reputation", "counters"},
+    "feedback": {"policy", "message", "authentication", "reputation", "counters"},
+    "milter": {
+        "config",
+        "feedback",
+        "recheck",
+        "policy",
+        "message",
+        "authentication",
+        "reputation",
+        "counters",
+    },
     "config": set[str](),
 }
-EVERYONE = {"types", "errors", "lock", "secret", "toml", "dns", "domains"}
+EVERYONE = {"types", "errors", "lock", "secret", "sqlite_file", "toml", "dns", "domains"}
 PURE = [
     "message",
     "authentication",

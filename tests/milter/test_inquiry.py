@@ -538,7 +538,7 @@ async def test_a_method_that_hangs_ends_at_the_deadline_of_the_session(
 RULES = """
 [[rule]]
 name = "ALL"
-when = "client.ip == '{ip}' and spf.result == 'x' and iprev.result == 'x'"
+when = "client.ip == '{ip}' and spf.result == 'fail' and iprev.result == 'fail'"
 score = 300
 """
 

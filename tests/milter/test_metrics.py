@@ -11,14 +11,37 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from oborona.milter.metrics import METRICS, READER_METRICS, exposition
+from oborona.feedback.word import Kind, State
+from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS
+from oborona.milter.metrics import exposition
 from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.resolver.stats import Stats
-from oborona.milter.status import ListStatus, ReaderStatus, Status
+from oborona.milter.status import ListStatus, PolicyStatus, ReaderStatus, Refusal, Status, TrainerStatus
 from oborona.policy.signatures import Flag
 from oborona.types import Action, Mode, Stage
 
-EVERY = {one.name for one in (*METRICS, *READER_METRICS)}
+EVERY = {one.name for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)}
+POLICY = PolicyStatus(
+    pid=7,
+    time=1_800_000_000.0,
+    version="abc",
+    since=1_799_999_000.0,
+    changes=3,
+    refusals=2,
+    seconds=0.25,
+    late=(1,),
+    refused=Refusal(problem="unknown fact", file="a.toml", line=3),
+    refused_at=1_799_999_900.0,
+)
+TRAINER = TrainerStatus(
+    pid=8,
+    time=1_800_000_000.0,
+    version="1.20",
+    changed=1_799_999_990.0,
+    learned={"spam": 7, "ham": 9},
+    words={"queued spam": 4, "learned ham": 9},
+    relearning=0.5,
+)
 READER = ReaderStatus(
     pid=9,
     time=1_800_000_000.0,
@@ -38,7 +61,6 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         pid=100 + worker,
         time=1_800_000_000.0,
         policy="abc",
-        policy_wrong=not healthy,
         verdicts={"connect reject": 2, "content accept": 5 + worker},
         results={"spf pass": 3},
         dns={"questions": 40, "sent": 30, "timeouts": 1},
@@ -48,6 +70,14 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         signatures={"live": 40, "shadow": 2, "expired": 1, "broken": 0},
         signature_hits={"spam live": 5, "ham shadow": 1},
         signatures_stale=not healthy,
+        model="1.20",
+        model_wrong=not healthy,
+        final="0a1b2c" if healthy else "",
+        final_wrong="" if healthy else "cut short",
+        rules={"MASS_TEXT live": 4, "NEW_ONE shadow": 2},
+        would={"accept spam": 1},
+        scans={"0.002": 3, "0.005": 1, "inf": 1},
+        scan_seconds=31.5,
         lists={
             "ZEN": ListStatus(
                 state="healthy" if healthy else "sick",
@@ -61,18 +91,29 @@ def status(worker: int, *, healthy: bool = True) -> Status:
     )
 
 
-def families(statuses: Sequence[Status], reader: ReaderStatus | None = None) -> dict[str, Metric]:
-    return {one.name: one for one in text_string_to_metric_families(exposition(statuses, reader).decode())}
+def families(
+    statuses: Sequence[Status],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+) -> dict[str, Metric]:
+    said = exposition(statuses, reader, policy, trainer).decode()
+    return {one.name: one for one in text_string_to_metric_families(said)}
 
 
-def samples(statuses: Sequence[Status], reader: ReaderStatus | None = None) -> dict[tuple[str, str], float]:
+def samples(
+    statuses: Sequence[Status],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+) -> dict[tuple[str, str], float]:
     """Return the values by name and labels, those of the worker first."""
     return {
         (
             sample.name,
             " ".join(sample.labels[label] for label in sorted(sample.labels, key=_order)),
         ): sample.value
-        for family in families(statuses, reader).values()
+        for family in families(statuses, reader, policy, trainer).values()
         for sample in family.samples
     }
 
@@ -87,12 +128,23 @@ def test_prometheus_reads_every_value() -> None:
     assert found["oborona_verdicts_total", "0 reject connect"] == 2
     assert found["oborona_verdicts_total", "1 accept content"] == 6
     assert found["oborona_authentication_total", "0 spf pass"] == 3
-    assert (found["oborona_policy_wrong", "0"], found["oborona_policy_wrong", "1"]) == (0, 1)
+    assert found["oborona_policy_info", "0 abc"] == 1
     assert found["oborona_dns_total", "0 timeouts"] == 1
     assert (found["oborona_dns_list_healthy", "0 ZEN"], found["oborona_dns_list_healthy", "1 ZEN"]) == (1, 0)
     assert found["oborona_pictures_total", "0 late read"] == 1
     assert found["oborona_late_total", "1 dropped"] == 1
     assert found["oborona_late_waiting", "1"] == 2
+    assert (found["oborona_model_wrong", "0"], found["oborona_model_wrong", "1"]) == (0, 1)
+    assert (found["oborona_final_wrong", "0"], found["oborona_final_wrong", "1"]) == (0, 1)
+    assert found["oborona_final_info", "0 0a1b2c"] == 1
+    assert ("oborona_final_info", "1 ") not in found
+    assert found["oborona_rule_hits_total", "0 shadow NEW_ONE"] == 2
+    assert found["oborona_would_total", "1 accept spam"] == 1
+    assert found["oborona_scan_seconds_bucket", "0 0.001"] == 0
+    assert found["oborona_scan_seconds_bucket", "0 0.003"] == 3
+    assert found["oborona_scan_seconds_bucket", "0 0.005"] == 4
+    assert found["oborona_scan_seconds_bucket", "0 +Inf"] == found["oborona_scan_seconds_count", "0"] == 5
+    assert found["oborona_scan_seconds_sum", "0"] == 31.5
     outcomes = {
         outcome: found["oborona_dns_list_questions_total", f"0 ZEN {outcome}"]
         for outcome in ("listed", "unanswered", "unlisted")
@@ -110,16 +162,40 @@ def test_prometheus_reads_what_the_reader_says() -> None:
     assert found["oborona_reader_processes", "look"] == 1
 
 
+def test_prometheus_reads_what_the_trainer_says() -> None:
+    found = samples([], trainer=TRAINER)
+    assert found["oborona_trainer_up", ""] == 1
+    assert found["oborona_model_words", "spam queued"] == 4
+    assert found["oborona_model_learned", "ham"] == 9
+    assert found["oborona_model_changed_seconds", ""] == 1_799_999_990.0
+    assert found["oborona_model_relearning", ""] == 1
+
+
+def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
+    found = samples([], policy=POLICY)
+    said = {name: value for (name, _), value in found.items()}
+    assert said == {
+        "oborona_policy_wrong": 1,
+        "oborona_policy_stuck": 0,
+        "oborona_policy_since_seconds": 1_799_999_000,
+        "oborona_policy_changes_total": 3,
+        "oborona_policy_refusals_total": 2,
+        "oborona_policy_refused_at_seconds": 1_799_999_900,
+        "oborona_policy_change_seconds": 0.25,
+        "oborona_policy_late_workers": 1,
+    }
+
+
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER)
+    read = families([status(3)], READER, POLICY, TRAINER)
     assert read.keys() == EVERY
-    for one in (*METRICS, *READER_METRICS):
+    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS):
         family = read[one.name]
-        assert family.type == ("counter" if one.counts else "gauge")
+        assert family.type == one.kind
         assert family.documentation == one.help
         assert family.samples, one.name
         for sample in family.samples:
-            assert set(sample.labels) == {*one.labels, *(("worker",) if one in METRICS else ())}
+            assert set(sample.labels) - {"le"} == {*one.labels, *(("worker",) if one in METRICS else ())}
 
 
 def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
@@ -137,7 +213,7 @@ def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
 
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
     page = (ROOT / "docs/monitoring.md").read_text()
-    for one in (*METRICS, *READER_METRICS):
+    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS):
         name = f"{one.name}_total" if one.counts else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
         assert one.help in line
@@ -154,6 +230,8 @@ VALUES = {
     "task": set(Task),
     "flag": set(Flag),
     "mode": set(Mode),
+    "state": set(State),
+    "kind": set(Kind),
 }
 
 
@@ -167,7 +245,7 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             *one.labels,
             *(("worker",) if one in METRICS else ()),
         }
-        for one in (*METRICS, *READER_METRICS)
+        for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)

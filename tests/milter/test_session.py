@@ -11,6 +11,7 @@ import pytest
 
 from oborona.config import Milter
 from oborona.counters.memory import MemoryCounters
+from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.gather import Gather, Gathered
@@ -194,6 +195,11 @@ class Broken:
             await asyncio.sleep(3600)
         raise self._error or AssertionError
 
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        raise AssertionError
+
 
 @pytest.mark.parametrize(("error", "why"), [(RuntimeError("a bug"), "fault"), (None, "deadline")])
 @pytest.mark.parametrize(("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)])
@@ -308,3 +314,42 @@ async def test_a_header_name_that_no_mail_server_knows_breaks_nothing(tmp_path: 
     reply = await Table(tmp_path).message(head=b"X-Mras-\xe9: x\nX-Mras: Ok\n")
     assert reply.answer is Answer.ACCEPT
     assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [RemoveHeader("X-Mras", 1)]
+
+
+SCORED = '[[rule]]\nname = "ANYTHING"\nwhen = "links >= 0"\nscore = {}\n'
+
+
+async def test_a_message_ends_with_the_policy_that_it_began_with_and_says_which(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "oborona.session")
+    table = Table(tmp_path, SCORED.format(1))
+    policy = table.session._bench.policy
+    assert isinstance(policy, LivePolicy)
+    before = policy.current.version
+    await table.session.connect(Client(ip="192.0.2.7", name="a.example"))
+    await table.session.mail("ann@a.example", ())
+    (tmp_path / "10.toml").write_text(SCORED.format(22))
+    assert policy.reload()
+    await table.session.rcpt("bob@b.example", ())
+    await table.session.end_of_message(gathered(b"", b"hi"))
+    await table.message()
+    await asyncio.sleep(0)
+    assert [(entry.policy_version, entry.score) for entry in table.journal] == [
+        (before, 1.0),
+        (policy.current.version, 22.0),
+    ]
+    logged = [record.fields["policy"] for record in caplog.records if record.getMessage() == "verdict"]  # type: ignore[attr-defined]
+    assert logged == [before, policy.current.version]
+
+
+async def test_a_message_that_was_given_up_holds_no_policy(tmp_path: Path) -> None:
+    table = Table(tmp_path, SCORED.format(1))
+    policy = table.session._bench.policy
+    assert isinstance(policy, LivePolicy)
+    await table.session.mail("ann@a.example", ())
+    table.session.abort()
+    (tmp_path / "10.toml").write_text(SCORED.format(22))
+    assert policy.reload()
+    await table.message()
+    assert table.journal[-1].score == 22.0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oborona.errors import StoreError
 from oborona.milter.status import STALE_S, STATUS, ListStatus, Status, Tally, read, remove, write
-from oborona.types import Action, Stage
+from oborona.types import Action, Mode, RuleHit, Stage, Verdict, Would
 
 NOW = 1_800_000_000.0
 
@@ -110,3 +110,19 @@ def test_verdicts_are_counted_by_stage_and_action() -> None:
         tally.count(Stage.CONNECT, action)
     tally.count(Stage.CONTENT, Action.ACCEPT)
     assert tally.counts == {"connect reject": 2, "connect tempfail": 1, "content accept": 1}
+
+
+def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted() -> None:
+    tally = Tally()
+    would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
+    rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
+    given = Verdict(
+        action=Action.ACCEPT, score=1, line=100, decided_by="below-line", rules=rules, would=would
+    )
+    for took in (0.0, 0.001, 0.0011, 99.0):
+        tally.judged(given, took)
+    tally.judged(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-line"), 0.004)
+    assert tally.rules == {"A live": 4, "TRIAL shadow": 4}
+    assert tally.would == {"accept spam": 4}
+    assert tally.scans == {"0.001": 2, "0.002": 1, "0.005": 1, "inf": 1}
+    assert tally.scan_seconds == pytest.approx(99.0061)

@@ -15,11 +15,14 @@ import pytest
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.door import DoorFactory
+from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.service import prepare_state
 from oborona.milter.status import STATUS
 from oborona.milter.worker import Entrance, Server, Worker
+from oborona.policy.fact_table import SCHEMA
 from oborona.types import Amounts, Pieces, Shingle
 
+KEY = b"k" * 32
 POLICY = Path(__file__).parents[2] / "etc" / "policy.d"
 
 
@@ -35,7 +38,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
             settings=Settings(),
             name="mx.example",
             state=tmp_path,
-            policy=POLICY,
+            key=KEY,
             entrances=[Entrance(listener, start)],
         )
 
@@ -123,6 +126,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     counters = Kept()
     monkeypatch.setattr("oborona.milter.worker.open_counters", lambda *_: counters)
     prepare_state(tmp_path)
+    Publisher(POLICY, SCHEMA, tmp_path, KEY).begin()
     (tmp_path / STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
     with socket.socket() as listener:
         worker = Worker(
@@ -130,7 +134,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
             settings=Settings(),
             name="mx.example",
             state=tmp_path,
-            policy=POLICY,
+            key=KEY,
             entrances=[Entrance(listener, enter)],
         )
         await worker._serve(worker._stop.set)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.policy.decide import decide, unfinished
-from oborona.types import Action, Finding, Mode, RuleHit, Verdict
+from oborona.policy.groups import Groups
+from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 
 
 def hit(name: str, score: float, mode: Mode = Mode.LIVE) -> RuleHit:
@@ -67,3 +68,73 @@ def test_order_of_rules_changes_nothing_and_every_verdict_names_who_decided(
     first, second = verdict(*hits), verdict(*shuffled)
     assert first == second
     assert (first.action is Action.ACCEPT) == (first.decided_by == "below-line")
+
+
+NO_GROUPS = Groups()
+
+
+def would(
+    *hits: RuleHit, spam: float | None = None, reject: float | None = None, groups: Groups = NO_GROUPS
+) -> Would | None:
+    return decide(
+        hits,
+        (),
+        spam_score=100,
+        reject_score=200,
+        shadow_spam_score=spam,
+        shadow_reject_score=reject,
+        groups=groups,
+    ).would
+
+
+TRIAL = hit("TRIAL", 60, Mode.SHADOW)
+
+
+def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_verdict() -> None:
+    assert would(hit("A", 50), TRIAL) == Would(action=Action.SPAM, score=110, line=100, decided_by="A")
+    assert would(hit("A", 150), TRIAL) == Would(action=Action.REJECT, score=210, line=200, decided_by="TRIAL")
+    assert would(hit("A", 110), hit("GOOD", -50, Mode.SHADOW)) == Would(
+        action=Action.ACCEPT, score=60, line=100, decided_by="below-line"
+    )
+    assert would(hit("A", 30), TRIAL) is None
+    assert would(hit("A", 300), TRIAL) is None
+
+
+def test_lines_on_trial_decide_nothing_and_are_told() -> None:
+    assert would(hit("A", 70), spam=60) == Would(action=Action.SPAM, score=70, line=60, decided_by="A")
+    assert would(hit("A", 120), spam=150, reject=300) == Would(
+        action=Action.ACCEPT, score=120, line=150, decided_by="below-line"
+    )
+    assert would(hit("A", 150), reject=140) == Would(
+        action=Action.REJECT, score=150, line=140, decided_by="A"
+    )
+    assert would(hit("A", 70), spam=80) is None
+    assert would(hit("A", 10), TRIAL, spam=60) == Would(
+        action=Action.SPAM, score=70, line=60, decided_by="TRIAL"
+    )
+
+
+def test_caps_of_groups_hold_for_shadow_rules_too() -> None:
+    grouped = Groups(caps={"G": 90}, members={"A": "G", "TRIAL": "G"})
+    assert would(hit("A", 80), TRIAL, groups=grouped) is None
+    assert would(hit("A", 80), hit("B", 15), TRIAL, groups=grouped) == Would(
+        action=Action.SPAM, score=105, line=100, decided_by="TRIAL"
+    )
+
+
+@given(st.lists(st.tuples(st.floats(-300, 300), st.sampled_from(Mode)), max_size=8))
+def test_without_anything_in_shadow_mode_there_is_no_other_verdict(parts: list[tuple[float, Mode]]) -> None:
+    hits = [hit(f"R{number}", score, mode) for number, (score, mode) in enumerate(parts)]
+    told = would(*hits)
+    live = verdict(*(hit(one.name, one.score) for one in hits))
+    if all(mode is Mode.LIVE for _, mode in parts):
+        assert told is None
+    elif told is None:
+        assert live.action is verdict(*hits).action
+    else:
+        assert (told.action, told.score, told.line, told.decided_by) == (
+            live.action,
+            live.score,
+            live.line,
+            live.decided_by,
+        )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from oborona.errors import PolicyError
-from oborona.policy.expression import FUNCTIONS, compile_rules
+from oborona.policy.expression import REFERENCE, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Mode, Stage
 from tests.policy.small_schema import SCHEMA, facts
@@ -34,6 +34,7 @@ def fires(when: str, **changed: Any) -> bool:
         "-text.words == -7 and +text.words == 7",
         "text.words in (5, 6, 7) and text.words not in [1, -2]",
         "client.listed + (text.words > 5) + true == 2",
+        "spf.result == 'pass' and spf.result not in ('fail', 'none') and 'pas' in spf.result",
         "subject == 'Free tickets' and subject != 'x'",
         "'ticket' in subject and 'spam' not in subject",
         "subject in ('a', 'Free tickets')",
@@ -60,6 +61,25 @@ def fires(when: str, **changed: Any) -> bool:
         "text.words / 0 == 0 and text.hidden_share % 0.0 == 0",
         "\"\"\"a\"\"\"  != '''b'''",
         "subject != 'é' and 'é' == 'é'",
+        "share(3, 4) == 0.75 and share(5, 4) == 1 and share(1, 0) == 0 and share(-1, 4) == 0 and share(1, -4) == 0",
+        "log_odds(0.5) == 0 and round(log_odds(0.9), 3) == 2.197 and round(log_odds(0.1), 3) == -2.197",
+        "log_odds(0) == -10 and log_odds(1) == 10 and log_odds(-3) == -10 and log_odds(7) == 10",
+        "any_of(link.hosts, endswith(it, '.ru') and len(it) > 10) and not any_of(link.hosts, len(it) > 99)",
+        "all_of(link.hosts, contains(it, 'example') and text.words == 7) and not all_of(link.hosts, it == subject)",
+        "any_of(link.hosts, matches(it, 'ru$') and matches(subject, '^Free') and in_domains(from.domain, 'example.org'))",
+        "count_of(link.hosts, startswith(it, 'www')) == 1 and any_of(('a', 'bc'), len(it) == 2)",
+        "not any_of((), it == 'a') and all_of((), it == 'a')",
+        "in_networks(client.ip, ('192.0.2.0/24', '2001:db8::/32')) and not in_networks(client.ip, '198.51.100.0/24')",
+        "in_networks('2001:db8::1', '2001:db8::/32') and in_networks('::ffff:192.0.2.7', '192.0.2.0/24')",
+        "not in_networks(subject, '0.0.0.0/0') and not in_networks('2001:db8::1', '0.0.0.0/0')",
+        "in_domains(from.domain, 'example.org') and in_domains('a.b.EXAMPLE.org', ('x.net', 'example.org'))",
+        "not in_domains('badexample.org', 'example.org') and not in_domains('org', 'example.org') and not in_domains('', 'example.org')",
+        "in_domains(link.hosts, 'example.ru') and in_domains('ann@mail.example.org', 'example.org')",
+        "in_domains('почта.пример.рф', 'пример.рф') and in_domains('xn--e1afmkfd.xn--p1ai', 'пример.рф')",
+        "hour() == 22 and hour('UTC') == 22 and hour('Asia/Tokyo') == 7 and weekday() == 2 and weekday('Asia/Tokyo') == 3",
+        "rate(count[From], 'hour') == 1410 and rate(count[From], 'recent', 'spam') == 8406 and rate(count[From], 'day') > 59",
+        "round(trend(count[From]), 2) == round(1411 / (10 / 23 + 1), 2)",
+        "robotic(count[From]) == 0.7 and distinct('recipients per sender') == 3120 and distinct('recipients per sender', 'hour') == 3110",
     ],
 )
 def test_it_holds(when: str) -> None:
@@ -108,7 +128,7 @@ def test_surrogates_in_a_text_are_matched_like_question_marks() -> None:
         ("startswith(subject, (1, 2))", "startswith() takes a list of texts"),
         ("contains(subject, piece='x')", "contains() takes no named arguments"),
         ("len", "len is a function; write len(...)"),
-        ("found()", "found() takes the name of one finding in quotes"),
+        ("found()", 'found() has 0 arguments; it is found("name")'),
         ("found(subject)", "found() takes the name of one finding in quotes"),
         ("count[From].day > 1", "count[From] needs a window and a metric"),
         ("count[From].day.seen.x > 1", "count[From] needs a window and a metric"),
@@ -129,7 +149,45 @@ def test_surrogates_in_a_text_are_matched_like_question_marks() -> None:
         ("1, 2", "1, 2 is a list, not a condition"),
         ("true) or (true", "unmatched ')'"),
         ("from > 1", "invalid syntax"),
+        ("it == 'a'", "it stands for a member inside any_of()"),
+        ("any_of(link.hosts, it)", "it is a text, not a condition"),
+        ("any_of(link.hosts, any_of(link.hosts, true))", "any_of() inside another of its kind"),
+        ("any_of(subject, it == 'a')", "any_of() takes a set of texts, not a text"),
+        ("any_of((1, 2), it == 'a')", "any_of() takes a set of texts, not a list"),
+        ("in_networks(client.ip, '192.0.2.1/24')", "192.0.2.1/24 has host bits set"),
+        ("in_networks(client.ip, subject)", "in_networks() takes a list of texts, or one"),
+        ("in_networks(client.ip, (1, 2))", "in_networks() takes a list of texts, or one"),
+        ("in_domains(from.domain, ())", "in_domains() takes a list of texts, or one"),
+        ("in_domains(from.domain, '*.example.org')", "is no domain; write it as"),
+        ("hour('Moscow') > 3", "unknown time zone"),
+        ("hour('../../etc/passwd') > 3", "unknown time zone"),
+        ("hour(subject) > 3", "hour() takes a time zone in quotes"),
+        ("rate(count[From], 'week') > 1", "unknown window week"),
+        ("rate(count[From], 'day', 'sen') > 1", "unknown metric sen"),
+        ("rate(From, 'day') > 1", "rate() takes a shingle type: count[From]"),
+        ("trend(count[Frm]) > 1", "unknown shingle type Frm"),
+        ("robotic(count[From].day.seen) > 0.9", "robotic() takes a shingle type: count[From]"),
+        ("distinct('recipients') > 1", 'unknown "recipients"'),
+        ("fired(NOBODY)", "nothing that can be hit is called NOBODY"),
+        ("fired('X')", "fired() takes a name, without quotes"),
+        ("fired(X)", "hangs on itself: X -> X"),
+        ("X", "X can be hit; write fired(X)"),
+        ("text.words == none", "this is never none"),
+        ("model > none", "none is asked for with == none"),
+        ("none < model < none", "none is asked for with == none"),
+        ("model == none == language", "none is asked for with == none"),
+        ("none", "none is none, not a condition"),
+        ("none + 1 == 2", "+ takes a number"),
         ("_rom.domain == ''", "names are written in plain ASCII letters"),
+        ("spf.result == 'failed'", 'this is never "failed"; it is one of none, pass, fail, temperror'),
+        ("'none' != spf.result != 'FAIL'", 'this is never "FAIL"'),
+        ("spf.result in ('fail', '')", 'this is never ""'),
+        ("'soft' in spf.result", 'this is never "soft"'),
+        ("text.words > 3 && recipients > 1", "write and instead of &&"),
+        ("text.words > 3 OR recipients > 1", "write or instead of OR"),
+        ("!client.listed", "write not instead of !"),
+        ("subject <> '<>'", "write != instead of <>"),
+        ("count[from].day.seen > 1", "write [From] instead of [from]"),
     ],
 )
 def test_it_is_refused(when: str, words: str) -> None:
@@ -141,10 +199,11 @@ def test_it_is_refused(when: str, words: str) -> None:
 
 
 def test_every_function_is_named_in_the_list_above() -> None:
-    assert set(FUNCTIONS) == {
-        "len", "min", "max", "abs", "round", "lower", "contains", "startswith", "endswith", "matches",
+    assert set(REFERENCE) == {
+        "len", "min", "max", "abs", "round", "lower", "contains", "startswith", "endswith", "matches", "share", "log_odds", "in_networks", "in_domains",
+        "found", "fired", "any_of", "all_of", "count_of", "rate", "trend", "robotic", "distinct", "hour", "weekday",
     }  # fmt: skip
-    assert all(function.doc for function in FUNCTIONS.values())
+    assert all(function.doc for function in REFERENCE.values())
 
 
 def test_rules_run_from_the_stage_of_their_latest_fact() -> None:

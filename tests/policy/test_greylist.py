@@ -11,7 +11,7 @@ from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.policy.evidence import Evidence
 from oborona.policy.greylist import GREYLISTED, PutOff, greylisted
 from oborona.policy.known import Known, asked
-from oborona.policy.scan import read_known, settle_put_off
+from oborona.policy.settling import read_known, settle_put_off
 from oborona.policy.tables import GreylistTable
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Verdict
 

@@ -2,13 +2,15 @@
 
 import email
 import email.header
+import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.policy.headers import fold, foreign, ours, reason
-from oborona.types import Action, Mode, RuleHit, Verdict
+from oborona.policy.headers import REASON_LENGTH, fold, foreign, ours, reason
+from oborona.types import Action, Mode, RuleHit, Verdict, Would
 
 
 def verdict(action: Action, *rules: RuleHit) -> Verdict:
@@ -73,6 +75,23 @@ def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
         )
     )
     assert text == "below-line MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 TRIAL=50.0[shadow]"
+
+
+def test_the_reason_tells_what_everything_in_shadow_mode_would_have_done() -> None:
+    given = msgspec.structs.replace(
+        verdict(Action.ACCEPT, RuleHit(name="TRIAL", score=150, mode=Mode.SHADOW)),
+        would=Would(action=Action.SPAM, score=150, line=100, decided_by="TRIAL"),
+    )
+    assert reason(given) == "below-line TRIAL=150.0[shadow] would:spam=150.0[shadow]"
+
+
+def test_the_reason_of_thousands_of_rules_is_bounded_and_counts_the_rest() -> None:
+    rules = [RuleHit(name=f"RULE_{number}", score=1, say="x" * 90) for number in range(5000)]
+    text = reason(verdict(Action.SPAM, *rules))
+    assert len(text) < REASON_LENGTH + 100
+    told = re.search(r"\((\d+) more\)$", text)
+    assert told is not None
+    assert text.count("RULE_") + int(told[1]) == 5000
 
 
 @given(st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=3000))

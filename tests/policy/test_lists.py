@@ -252,7 +252,9 @@ def test_a_forced_reload_looks_into_list_files_whatever_the_signature_says(
     deny.write_text("198.51.100.8\n")
     os.utime(deny, ns=(before.st_atime_ns, before.st_mtime_ns))
     following._seen = folder_state(tmp_path)
-    following._lists._known[deny] = following._lists._known[deny]._replace(look=list_files.look(deny))
+    following._before.lists._known[deny.name] = following._before.lists._known[deny.name]._replace(
+        look=list_files.look(deny)
+    )
     assert following.reload() is False
     assert following.reload(force=True) is True
     assert client(following.current, "198.51.100.8") is not None

@@ -15,7 +15,8 @@ from oborona.message.shingles import Hasher
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Scan, Site, scan, settle
+from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.settling import settle
 from oborona.types import Action, Client, Envelope
 
 POLICY = load_policy(Path(__file__).parents[2] / "etc/policy.d", SCHEMA)

@@ -12,7 +12,8 @@ from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.glance import Glance, glance
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Scan, Site, scan, settle
+from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.settling import settle
 from oborona.types import Action, Amounts, Client, Envelope, Location, Stage
 
 NOW = 1_800_000_000.0
@@ -114,7 +115,7 @@ async def test_the_scan_knows_the_place_and_the_journal_gets_it(tmp_path: Path) 
         "Example Net",
     )
     nowhere = await Post(tmp_path).take(client("203.0.113.1"), "ann@a.example")
-    assert (nowhere.facts.client_country, nowhere.facts.client_as_number) == ("", 0)
+    assert (nowhere.facts.client_country, nowhere.facts.client_as_number) == (None, None)
 
 
 async def test_an_author_who_writes_from_two_countries(tmp_path: Path) -> None:

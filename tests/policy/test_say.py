@@ -61,7 +61,7 @@ def test_words_are_filled_in(say: str, words: str) -> None:
         ("{:d}", "the expression is empty"),
         ("{{text.words}}}", "a single }"),
         ("{text.words:{recipients}}", "braces inside braces"),
-        ("{text.words!r}", "invalid syntax"),
+        ("{text.words!r}", "write not instead of !"),
         ("{text.words:>10}", "a format is"),
         ("{text.words:010}", "a format is"),
         ("{text.words:x}", "a format is"),

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from oborona.counters.memory import MemoryCounters
-from oborona.message.model import Picture
+from oborona.message.model import Message, Picture
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.reader.eyes import Eyes
@@ -19,7 +19,8 @@ from oborona.milter.reader.late import LateReading
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.pictures import STOPPED, UNREAD
-from oborona.policy.scan import Scan, Site, scan, settle
+from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.settling import settle
 from oborona.policy.signatures import Book, Flag, Kind, Signature
 from oborona.recheck.entry import Late
 from oborona.types import Action, Amounts, Client, Envelope, Metric, Mode, Pieces, Window
@@ -228,6 +229,28 @@ async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_
         "nobody waits for it; what was looked at is not again"
     )
     assert late.outcomes == {"found": 1}
+    await late.close(0)
+
+
+@pytest.mark.parametrize(("meaning", "score"), [(0.97, 110.0), (None, 50.0)])
+async def test_what_became_grey_by_its_picture_is_asked_for_its_meaning(
+    office: Make, tmp_path: Path, meaning: float | None, score: float
+) -> None:
+    class Meant:
+        async def read(self, message: Message) -> float | None:
+            return meaning
+
+    (tmp_path / "20.toml").write_text(
+        "[[rule]]\nname = 'WORDY'\nwhen = 'pictures.words > 3'\nscore = 50\n"
+        "[[rule]]\nname = 'MEANT'\nwhen = 'model.meaning > 0.9'\nscore = 60\n"
+    )
+    at = office(read=read("five words in a picture"))
+    at.site = msgspec.structs.replace(at.site, meanings=Meant())
+    late = at.late()
+    late.add(7, await at.scan(letter(drawn("x"), words=WORDS)))
+    await eventually(lambda: bool(at.journal))
+    assert (at.journal[0].score_before, at.journal[0].score) == (0.0, score)
+    assert at.journal[0].facts.get("model_meaning") == meaning
     await late.close(0)
 
 

@@ -171,7 +171,7 @@ async def test_the_same_id_twice_is_one_entry(journal: Journal, caplog: pytest.L
 
 
 async def test_a_locked_file_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oborona.recheck.sqlite_file.BUSY_S", 0.05)
+    monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -191,7 +191,7 @@ async def test_a_locked_file_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
 async def test_what_waits_is_bounded_and_the_oldest_go_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("oborona.recheck.sqlite_file.BUSY_S", 0.05)
+    monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     monkeypatch.setattr(journal_module, "WAITING_BYTES", 50_000)
     async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
@@ -215,7 +215,7 @@ async def test_what_waits_is_bounded_and_the_oldest_go_first(
 async def test_what_close_cannot_write_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("oborona.recheck.sqlite_file.BUSY_S", 0.05)
+    monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     journal = await Journal.open(tmp_path / "journal.db", batch_s=0.01)
     with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

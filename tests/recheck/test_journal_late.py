@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from oborona.recheck import schema
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
@@ -104,20 +102,3 @@ async def test_it_goes_with_its_entry_or_with_the_evidence(tmp_path: Path, evide
         assert await journal.late(old) is None
         assert await journal.late(new) is not None
         assert (await journal.get(old) is not None) == evidence
-
-
-async def test_a_journal_of_the_version_before_gets_its_table_and_keeps_its_entries(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    ident = Numbers().next(NOW)
-    async with await Journal.open(path) as journal:
-        journal.append(entry(ident))
-    with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE late")
-        db.execute("PRAGMA user_version = 1")
-    db.close()
-    assert schema.prepare(path) is None
-    async with await Journal.open(path) as journal:
-        assert await journal.get(ident) is not None
-        journal.append_late(late(ident))
-        await journal.flush()
-        assert await journal.late(ident) == late(ident)

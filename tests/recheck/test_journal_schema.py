@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from oborona import sqlite_file
 from oborona.errors import StoreError, StoreFull, StoreVersion
-from oborona.recheck import schema, sqlite_file
+from oborona.recheck import schema
 from oborona.recheck.journal import Journal
 from oborona.recheck.reading import Reader
 from tests.recheck.entries import make_entry

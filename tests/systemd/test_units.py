@@ -50,6 +50,7 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
         "oborona-writer": [f"{PROGRAM} writer"],
         "oborona-keeper": [f"{PROGRAM} keeper"],
         "oborona-reader": [f"{PROGRAM} reader"],
+        "oborona-trainer": [f"{PROGRAM} trainer"],
     }
 
 
@@ -110,6 +111,7 @@ def test_their_exposure_is_low(installed: Path, name: str) -> None:
         ("oborona", "oborona-worker"),
         ("oborona-writer", "oborona-keeper"),
         ("oborona-keeper", "oborona-reader"),
+        ("oborona-keeper", "oborona-trainer"),
     ],
 )
 def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
@@ -178,6 +180,7 @@ def folder() -> Iterator[Path]:
         ("oborona-writer", "writer"),
         ("oborona-keeper", "keeper"),
         ("oborona-reader", "reader"),
+        ("oborona-trainer", "trainer"),
     ],
 )
 def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str, folder: Path) -> None:

@@ -190,7 +190,9 @@ def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash
     for ident in re.findall(r"msg=verdict id=(\S+)", oborona.log()):
         told = oborona.run("explain", ident)
         assert told.returncode == 0, told.stderr
-    eventually(lambda: re.search(r"from:\w{16} +│ +4 ", oborona.run("explain", ident).stdout) is not None)
+    eventually(
+        lambda: re.search(r"from:\w{16} +│ +(?:\d+ → )?4 ", oborona.run("explain", ident).stdout) is not None
+    )
 
 
 def alive(processes: list[int]) -> bool:

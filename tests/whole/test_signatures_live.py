@@ -31,7 +31,7 @@ class Site:
         """Send messages; return what the log says of each."""
         before = len(self.verdicts())
         for _ in range(number):
-            text = f"From: Ann <ann@a.example>\r\nSubject: news\r\n\r\n{words}\r\n"
+            text = f"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: news\r\n\r\n{words}\r\n"
             reply = self._postfix.send(text.encode(), sender="ann@a.example")[-1]
             assert reply.startswith("250"), reply
         eventually(lambda: len(self.verdicts()) >= before + number)

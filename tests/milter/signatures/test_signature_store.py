@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import sqlite_file
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.message.parse import parse
 from oborona.milter.signatures import follow, schema
@@ -18,8 +19,9 @@ from oborona.milter.signatures import store as store_of
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.signatures.rows import Hits, State
 from oborona.milter.signatures.store import DAY_S, Store
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
 from oborona.policy.signatures import Flag, Kind, Signature, checked
-from oborona.recheck import sqlite_file
 from oborona.types import Mode
 
 NOW = 1_795_000_000.0
@@ -185,25 +187,35 @@ def test_who_finds_it_locked_waits_and_is_told_in_the_end(
 LETTER = parse(b"From: a@a.example\nSubject: x\n\ncheap pills by post\n")
 
 
-def found(followed: Followed) -> list[str]:
-    return [one.id for one in followed.find(LETTER, NOW).signatures]
+def policy(folder: Path, *signatures: Signature) -> Policy:
+    (folder / "a.toml").write_text("# no rules\n")
+    return msgspec.structs.replace(
+        load_policy(folder, SCHEMA), signatures={one.id: one for one in signatures}
+    )
+
+
+def found(followed: Followed, by: Policy | None = None) -> list[str]:
+    """Return what a letter has by a policy, the newest where none is given."""
+    finder = followed._live if by is None else followed.under(by.signatures)
+    return [one.id for one in finder.find(LETTER, NOW).signatures]
 
 
 def test_a_worker_follows_files_and_store_and_a_store_that_is_replaced(path: Path) -> None:
-    files: dict[str, Signature] = {}
+    policies = [policy(path.parent), policy(path.parent, sign("by post", id="PILLS"))]
     with Store(path) as store:
-        followed = Followed(path, lambda: files)
-        followed.begin()
+        followed = Followed(path)
+        followed.begin(policies[0].signatures)
         assert found(followed) == []
         store.add([sign("cheap pills")], now=NOW)
         followed.look()
         assert found(followed) == ["s1"]
-        files = {"PILLS": sign("by post", id="PILLS")}
-        followed.look()
-        assert found(followed) == ["s1", "PILLS"]
+        followed.prepare(policies[1], policies[0])
+        assert found(followed, policies[0]) == ["s1"], "the policy in use has its own"
+        assert found(followed, policies[1]) == found(followed) == ["s1", "PILLS"]
         store.decide("s1", State.REMOVED, by="", now=NOW)
         followed.look()
-        assert found(followed) == ["PILLS"]
+        assert found(followed, policies[0]) == []
+        assert found(followed, policies[1]) == found(followed) == ["PILLS"]
         store.add([sign("pills by")], now=NOW)
         followed.look()
         assert found(followed) == ["s2", "PILLS"]
@@ -221,8 +233,8 @@ def test_a_worker_follows_files_and_store_and_a_store_that_is_replaced(path: Pat
 def test_trouble_with_the_store_is_said_once_and_what_was_known_stays(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    followed = Followed(path, dict)
-    followed.begin()
+    followed = Followed(path)
+    followed.begin({})
     followed.look()
     assert [one.message for one in caplog.records] == ["signatures of the store stay as they were"]
     with Store(path) as store:
@@ -244,8 +256,8 @@ def test_one_that_this_version_cannot_use_is_named_and_the_others_are_found(
     with Store(path) as store:
         store.add([sign("cheap pills"), sign("by post")], now=NOW)
         store._db.execute("UPDATE signature SET value = '?' WHERE id = 2")
-    followed = Followed(path, dict)
-    followed.begin()
+    followed = Followed(path)
+    followed.begin({})
     assert found(followed) == ["s1"]
     (line,) = [one for one in caplog.records if one.message == "signature not used"]
     assert line.fields["signature"] == "s2"  # type: ignore[attr-defined]
@@ -258,8 +270,8 @@ def test_one_of_a_kind_that_this_version_does_not_know_is_no_reason_to_do_withou
     with Store(path) as store:
         store.add([sign("cheap pills"), sign("by post")], now=NOW)
         store._db.execute("UPDATE signature SET kind = 'smell' WHERE id = 2")
-    followed = Followed(path, dict)
-    followed.begin()
+    followed = Followed(path)
+    followed.begin({})
     assert found(followed) == ["s1"]
     assert not followed.stale
     (line,) = [one for one in caplog.records if one.message == "signature not used"]
@@ -273,8 +285,8 @@ def test_what_came_in_small_pieces_is_joined_when_nothing_changes_any_more(
     now = 100.0
     monkeypatch.setattr("oborona.milter.signatures.follow.time.monotonic", lambda: now)
     with Store(path) as store:
-        followed = Followed(path, dict)
-        followed.begin()
+        followed = Followed(path)
+        followed.begin({})
         for first in range(0, 6_000, 1_000):
             store.add([sign(f"cheap pills number {first + place}") for place in range(1_000)], now=NOW)
             followed.look()
@@ -293,10 +305,10 @@ def test_a_worker_tells_how_many_it_holds_and_found(path: Path) -> None:
     with Store(path) as store:
         store.add([sign("cheap pills by"), sign("by post", mode=Mode.SHADOW)], now=NOW)
     files = {"OLD": sign("pills by post", id="OLD", expires=1.0), "BROKEN": Signature(id="BROKEN", flag=Flag.SPAM, kind=Kind.PATTERN, value="(")}  # fmt: skip
-    followed = Followed(path, lambda: files)
-    followed.begin()
+    followed = Followed(path)
+    followed.begin(files)
     assert followed.numbers == {"live": 1, "shadow": 1, "expired": 1, "broken": 1}
-    followed.count(followed.find(LETTER, NOW).signatures, NOW)
+    followed.count(followed._live.find(LETTER, NOW).signatures, NOW)
     assert followed.found == {"spam live": 1, "spam shadow": 1}
     followed.close()
 
@@ -309,19 +321,19 @@ async def test_hits_are_written_while_it_runs_and_at_its_end_and_wait_while_they
     monkeypatch.setattr(sqlite_file, "BUSY_S", 0.01)
     with Store(path) as store:
         store.add([sign("cheap pills")], now=NOW)
-        followed = Followed(path, dict)
-        followed.begin()
+        followed = Followed(path)
+        followed.begin({})
         watching = asyncio.create_task(followed.watch())
         store._db.execute("BEGIN IMMEDIATE")
-        followed.count(followed.find(LETTER, NOW).signatures, NOW)
+        followed.count(followed._live.find(LETTER, NOW).signatures, NOW)
         await asyncio.sleep(0.2)
-        followed.count(followed.find(LETTER, NOW).signatures, NOW + 1)
+        followed.count(followed._live.find(LETTER, NOW).signatures, NOW + 1)
         store._db.execute("ROLLBACK")
         async with asyncio.timeout(10):
             while store.hits(NOW).get("s1") != Hits(total=2, today=2, last=NOW + 1):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
         watching.cancel()
-        followed.count(followed.find(LETTER, NOW).signatures, NOW + 2)
+        followed.count(followed._live.find(LETTER, NOW).signatures, NOW + 2)
         followed.close()
         assert store.hits(NOW)["s1"].total == 3
 
@@ -329,8 +341,8 @@ async def test_hits_are_written_while_it_runs_and_at_its_end_and_wait_while_they
 def test_a_hundred_thousand_are_followed_without_a_loop_being_held(path: Path) -> None:
     """While the pieces are made another thread runs: the longest that it waits is bounded, generously, for the machine is shared."""
     with Store(path) as store:
-        followed = Followed(path, dict)
-        followed.begin()
+        followed = Followed(path)
+        followed.begin({})
         one = sign("cheap pills")
         store.add(
             [msgspec.structs.replace(one, value=f"{one.value} number {number}") for number in range(100_000)],

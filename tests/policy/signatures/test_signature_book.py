@@ -333,3 +333,51 @@ def test_live_ones_without_a_score_are_the_rules_and_the_others_are_their_own() 
         ("SIGNATURE_PHARMA_3FA2C19D01AB", -10.0, Mode.LIVE),
     ]
     assert len(Matched(signatures=(own,) * 100).hits) == MAX_OWN
+
+
+POLICIES = [
+    {"A": sign("cheap pills", name="A")},
+    {"A": sign("by post", name="A"), "B": sign("pills by", name="B")},
+    {"B": sign("pills by", name="B")},
+]
+
+
+def test_a_message_has_the_signatures_of_the_policy_that_it_is_judged_by() -> None:
+    first, second, third = POLICIES
+    raw = letter("cheap pills by mail")
+    live = LiveSignatures(first, [sign("by mail", name="s1")])
+    assert live.hold(second, first)
+    assert found(live.under(first), raw) == ["A", "s1"]
+    assert found(live.under(second), raw) == ["B", "s1"]
+    live.follow_store([sign("cheap", name="s2")], ["s1"])
+    assert found(live.under(first), raw) == ["A", "s2"], "the store is of every policy"
+    assert found(live.under(second), raw) == ["B", "s2"]
+    assert live.of_store == {"s2"}
+    assert live.hold(third, second)
+    assert found(live.under(third), raw) == ["B", "s2"]
+    assert found(live.under(first), raw) == ["A", "s2"], "of a policy that was, for what is looked at late"
+    assert not live.hold(third, second), "nothing changed"
+
+
+@given(OPERATIONS, st.lists(st.sampled_from(POLICIES), min_size=1, max_size=6))
+@settings(max_examples=50)
+def test_whatever_policies_and_store_change_each_policy_finds_its_own(
+    operations: list[tuple[int, str | None]], policies: list[dict[str, Signature]]
+) -> None:
+    raw = letter("cheap pills by post, now")
+    current = POLICIES[0]
+    live = LiveSignatures(current)
+    there: dict[str, Signature] = {}
+    for place, (number, value) in enumerate(operations):
+        name = f"s{number}"
+        if value is None or "{" in value or value == "a.example":
+            there.pop(name, None)
+            live.follow_store([], [name])
+        else:
+            there[name] = sign(value, Kind.PHRASE, name)
+            live.follow_store([there[name]], [])
+        following = policies[place % len(policies)]
+        live.hold(following, current)
+        for policy in (current, following, *POLICIES):
+            assert found(live.under(policy), raw) == found([*policy.values(), *there.values()], raw)
+        current = following

@@ -118,7 +118,8 @@ def test_a_broken_list_never_replaces_a_good_one_and_one_that_did_not_change_is_
     assert live.current.signatures is good
     shops.write_text("bad.example\nworse.example\n")
     assert live.reload()
-    assert book.follow_files(live.current.signatures)
+    better = live.current.signatures
+    assert book.hold(better, good)
     assert len(book.book) == 2
     opened: list[Path] = []
 
@@ -130,7 +131,7 @@ def test_a_broken_list_never_replaces_a_good_one_and_one_that_did_not_change_is_
     (tmp_path / "b.toml").write_text("[verdict]\nspam_score = 90\n")
     assert live.reload()
     assert opened == []
-    assert not book.follow_files(live.current.signatures)
+    assert not book.hold(live.current.signatures, better)
     os.utime(shops)
     assert not live.reload(), "looked at again, and the same"
     assert opened == [shops]

@@ -1,0 +1,100 @@
+"""From a message to a word: copies of one message are one, our own headers teach nothing, nothing hostile breaks it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.feedback.counting import amounts_of, count
+from oborona.feedback.hearing import MOST_BYTES, Unheard, heard
+from oborona.feedback.lessons import Lessons, Said
+from oborona.feedback.schema import FILE
+from oborona.feedback.store import Store
+from oborona.feedback.word import Kind, Source
+from oborona.policy.models.content.features import Features
+from oborona.types import Amounts, Pieces, Prefix, Shingle
+from tests.feedback.words import HASHER, NOW, letter, mixed, said
+
+
+def test_copies_in_two_mailboxes_are_one_message() -> None:
+    raw = letter(1, Kind.SPAM)
+    above = b"Return-Path: <a@a.example>\r\nDelivered-To: bob@b.example\r\nReceived: from x by y; Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    assert said(raw, Kind.SPAM).digest == said(above + raw, Kind.HAM).digest
+    assert said(raw, Kind.SPAM).digest != said(letter(2, Kind.SPAM), Kind.SPAM).digest
+
+
+def test_what_we_said_of_a_message_teaches_nothing() -> None:
+    raw = letter(1, Kind.SPAM)
+    ours = (
+        b"X-Mras: Spam\r\nX-Mras-Score: 120.0 / 100\r\nX-Mras-Reason: MASS_TEXT=60.0\r\nX-Spam-Flag: YES\r\n"
+    )
+    plain, marked = said(raw, Kind.SPAM), said(ours + raw, Kind.SPAM)
+    assert (plain.features, plain.digest) == (marked.features, marked.digest)
+
+
+def test_a_digest_says_nothing_without_the_key() -> None:
+    raw = letter(1, Kind.SPAM)
+    other, _ = heard(raw, Kind.SPAM, Source.COMMAND, hasher=HASHER, key=bytes(32), now=NOW)
+    assert other.digest != said(raw, Kind.SPAM).digest
+
+
+@pytest.mark.parametrize("raw", [b"", b"\r\n\r\n", b"   \n", b"\0"])
+def test_from_nothing_nothing_is_learned(raw: bytes) -> None:
+    with pytest.raises(Unheard, match="no message"):
+        said(raw, Kind.SPAM)
+
+
+def test_of_a_huge_message_the_head_is_enough() -> None:
+    raw = letter(1, Kind.SPAM) + b"x" * (3 * MOST_BYTES)
+    assert len(said(raw, Kind.SPAM).features) < 30_000
+
+
+@given(st.binary(max_size=400), st.sampled_from(list(Kind)), st.text(max_size=20))
+def test_any_octets_give_a_word_or_a_refusal(raw: bytes, kind: Kind, person: str) -> None:
+    """The features can be read again, and all texts are Unicode: a store takes them."""
+    try:
+        word = said(raw, kind, person=person)
+    except Unheard:
+        return
+    Features.from_bytes(word.features)
+    assert len(word.digest) == 16
+    for text in (word.person, word.message_id):
+        text.encode()
+
+
+class Counted:
+    """Counters that note what is added."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Pieces, Amounts]] = []
+        self.flushed: list[tuple[Pieces, Amounts]] = []
+
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        self.waiting.append((pieces, amounts))
+
+    def flush(self, now: float) -> int:
+        self.flushed, self.waiting = self.flushed + self.waiting, []
+        return len(self.flushed)
+
+
+def test_the_pieces_of_each_word_are_counted_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    words, counters = mixed(5), Counted()
+    with Store(tmp_path / FILE) as store, Lessons(tmp_path / FILE) as lessons:
+        store.add(words, now=NOW)
+        store.take_back([2], reason="x", by="ann", now=NOW)
+        assert count(lessons, counters, NOW) == 4
+        assert count(lessons, counters, NOW) == 0
+    left = [word for number, word in enumerate(words, 1) if number != 2]
+    assert [pieces.shingles for pieces, _ in counters.flushed] == [word.pieces for word in left]
+    assert all(not pieces.pairs for pieces, _ in counters.flushed)
+    assert [amounts.pardons for _, amounts in counters.flushed] == [1, 1, 0, 1]
+
+
+def test_a_trap_counts_as_a_trap() -> None:
+    for source, kind, amounts in (
+        (Source.TRAP, Kind.SPAM, Amounts(traps=1)),
+        (Source.COMMAND, Kind.SPAM, Amounts(complaints=1)),
+        (Source.PARDON, Kind.HAM, Amounts(pardons=1)),
+    ):
+        assert amounts_of(Said(1, kind, source, (Shingle(1, 2),))) == amounts
