@@ -30,7 +30,8 @@ from oborona.message.shingles import Hasher  # noqa: E402
 from oborona.policy.evidence import Silence  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
-from oborona.policy.scan import Site, scan, settle  # noqa: E402
+from oborona.policy.scan import Site, scan  # noqa: E402
+from oborona.policy.settling import settle  # noqa: E402
 from oborona.types import Action, Client, Envelope  # noqa: E402
 from tests.letters import Kind, Letter, campaign, corpus, mixed  # noqa: E402
 

@@ -50,7 +50,8 @@ from oborona.milter.stores import open_counters, open_writer  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.known import asked  # noqa: E402
 from oborona.policy.ports import CounterReader, CounterWriter  # noqa: E402
-from oborona.policy.scan import Site, read_known  # noqa: E402
+from oborona.policy.scan import Site  # noqa: E402
+from oborona.policy.settling import read_known  # noqa: E402
 from oborona.policy.watch import LivePolicy  # noqa: E402
 from oborona.recheck.entry import Entry  # noqa: E402
 from oborona.recheck.ident import Numbers  # noqa: E402

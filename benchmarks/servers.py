@@ -10,10 +10,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -30,8 +31,18 @@ class Server:
 
 
 @contextmanager
-def oborona(folder: Path, *, transport: str, workers: int, pictures: bool = True) -> Iterator[Server]:
-    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name; pictures looked at and read, or not."""
+def oborona(
+    folder: Path,
+    *,
+    transport: str,
+    workers: int,
+    pictures: bool = True,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Server]:
+    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name; pictures looked at and read, or not.
+
+    `settings` are others than those that ship, by SECTION.KEY.
+    """
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
     with _resolver(folder) as (port, resolver):
@@ -39,7 +50,8 @@ def oborona(folder: Path, *, transport: str, workers: int, pictures: bool = True
             Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
             "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
             "--set", f"milter.workers={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
-            "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning", "serve",
+            "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning",
+            *(f"--set={name}={value}" for name, value in settings.items()), "serve",
         ]  # fmt: skip
         with _running(command, folder / "log") as pid:
             _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
