@@ -28,6 +28,9 @@ PREFIXES: Final = {
     Prefix.IN: 1,
     Prefix.OUT: 2,
     Prefix.GREY: 3,
+    Prefix.REFUSED: 4,
+    Prefix.FIRST: 5,
+    Prefix.DELETED: 6,
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size

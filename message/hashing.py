@@ -35,6 +35,10 @@ class Type(IntEnum):
     SKELETON = 7
     SUBJECT = 8
     SUBJECT_TEMPLATE = 9
+    ENTITY_RECIPIENT = 10
+    ENTITY_RECIPIENTS = 11
+    AUTHOR = 12
+    AUTHOR_DOMAIN = 13
     FROM = 14
     CLIENT_IP = 15
     CLIENT_NETWORK = 16
@@ -75,6 +79,7 @@ class Type(IntEnum):
     HOST = 51
     LINK_DOMAIN = 52
     PATH = 53
+    PROVED_SENDER = 54
     PHONE = 55
     ADDRESS = 56
     WALLET = 57
@@ -88,6 +93,7 @@ class Type(IntEnum):
     PICTURE_TEXT = 65
     PICTURE_PHONE = 66
     PICTURE_ADDRESS = 67
+    ACCOUNT = 68
     COUNTRY = 70
     SENDER_COUNTRY = 71
     SENDER_COUNTRIES = 72
@@ -124,6 +130,12 @@ TYPES: Final[dict[Type, Group]] = {
     Type.SUBJECT_TEMPLATE: Group(
         "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the reader's name"
     ),
+    Type.ENTITY_RECIPIENT: Group("EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"),
+    Type.ENTITY_RECIPIENTS: Group(
+        "EntityRecipients", "unique pairs", "recipients per client address, author, his domain, link domain, contact"
+    ),
+    Type.AUTHOR: Group("Author", "sender", "address of the From field, where authentication proved it"),
+    Type.AUTHOR_DOMAIN: Group("AuthorDomain", "sender", "its registrable domain, where that was proved"),
     Type.FROM: Group("From", "sender", "address of the From field"),
     Type.CLIENT_IP: Group("ClientIp", "sender", "address of the SMTP client"),
     Type.CLIENT_NETWORK: Group("ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"),
@@ -174,6 +186,7 @@ TYPES: Final[dict[Type, Group]] = {
         "links",
         "such a link without what varies: domain, path, names of parameters; no numbers and tokens",
     ),
+    Type.PROVED_SENDER: Group("ProvedSender", "sender", "envelope sender for whose domain SPF passed"),
     Type.PHONE: Group("Phone", "links", "telephone number in E.164"),
     Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
     Type.WALLET: Group("Wallet", "links", "address of a wallet whose checksum is right"),
@@ -193,6 +206,7 @@ TYPES: Final[dict[Type, Group]] = {
     Type.PICTURE_ADDRESS: Group(
         "PictureAddress", "pictures", "e-mail address, or host of a link, written in a picture"
     ),
+    Type.ACCOUNT: Group("Account", "sender", "login of one of our own people"),
     Type.COUNTRY: Group("Country", "place", "country of the client's address, ISO 3166-1"),
     Type.SENDER_COUNTRY: Group("SenderCountry", "unique pairs", "From address and country"),
     Type.SENDER_COUNTRIES: Group("SenderCountries", "unique pairs", "countries per From address"),

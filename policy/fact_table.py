@@ -33,6 +33,7 @@ STAGES: Final = {
     Type.MAIL_FROM: _S,
     Type.MAIL_FROM_DOMAIN: _S,
     Type.IP_SENDERS: _C,
+    Type.ACCOUNT: _S,
     Type.ACCOUNT_IP: _S,
     Type.ACCOUNT_IPS: _S,
 }
@@ -42,6 +43,7 @@ NAMES: Final = {kind.name.title().replace("_", ""): kind for kind in Type}
 """How `count[...]` names each type: MAIL_FROM_DOMAIN is count[MailFromDomain]."""
 
 DISTINCT: Final = {
+    Type.ENTITY_RECIPIENTS: "recipients per entity",
     Type.SENDER_RECIPIENTS: "recipients per sender",
     Type.SENDER_DOMAINS: "recipient domains per sender",
     Type.SENDER_COUNTRIES: "countries per sender",

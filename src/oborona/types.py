@@ -44,6 +44,9 @@ class Prefix(StrEnum):
     IN = "in"  # mail to our people
     OUT = "out"  # mail from our people
     GREY = "grey"  # mail that was put off
+    REFUSED = "refused"  # what was refused before its content; counts towards no judgement
+    FIRST = "first"  # mail to somebody who had had none from this sender for two weeks
+    DELETED = "deleted"  # mail that its reader deleted without having read it
 
 
 class Shingle(NamedTuple):
