@@ -1,8 +1,10 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint types fmt lock docs bench
+.PHONY: help setup run demo test cover check lint types fmt lock docs bench
 BIN := .venv/bin
 VAR ?= var
+# Many tests wait for a mail server: more of them at once than cores.
+TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +32,11 @@ demo:            ## a private Postfix + Oborona + Dovecot: real mail sent throug
 
 test:            ## set up what tests need, run all of them
 	@./setup test
-	$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report=term:skip-covered  # many wait for a mail server: more than cores
+	$(TESTS)
+
+cover:           ## the same, with lines and branches that no test goes through; takes more than twice the CPU
+	@./setup test
+	$(TESTS) --cov --cov-report=term:skip-covered
 
 lint:            ## ruff: rules and format
 	@./setup test

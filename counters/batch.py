@@ -6,10 +6,11 @@
     entries   all keys of 10 bytes, then their cells of 8 bytes (`record.py`), in the segments' order
     pairs     key of P, key of U, bucket of the first sight
 
-Version 2 has one more segment before the others: keys to forget, their cells zero. A record that forgets nothing is
-written as version 1. A record is applied whole or not at all: a pair and the count of its P never part. Reading tells
-a torn record (its end may still be coming) from a damaged one (no end will mend it). Limits: a length field that was
-itself damaged looks torn until the spool ends.
+Version 2 has one more segment before the others: keys to forget, their cells zero. Version 3 has it too, empty
+perhaps, and takes back: the last segments have cells of the levels for that. A record that takes nothing back is
+written as version 2, and as version 1 if it forgets nothing either. A record is applied whole or not at all: a pair
+and the count of its P never part. Reading tells a torn record (its end may still be coming) from a damaged one (no
+end will mend it). Limits: a length field that was itself damaged looks torn until the spool ends.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters.buffer import Buffer, cells_of
+from oborona.counters.buffer import Buffer, cells_of, taken_cells_of
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, KEY_BYTES, RING
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreVersion
 
 MAGIC: Final = b"OBSP"
-VERSION: Final = 2
+VERSION: Final = 3
+TAKES_NOTHING: Final = 2
 FORGETS_NOTHING: Final = 1
 START: Final = struct.Struct("<4sHHII")  # magic, version, segments, length, CRC
 REST: Final = struct.Struct("<QdII")  # sequence, time, entries, pairs: the first that the CRC covers
@@ -59,6 +61,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     segments: list[Segment]
     pairs: list[tuple[bytes, bytes, int]]  # P, U, bucket of the first sight
     end: int  # offset behind it
+    takes: bool = False  # something is taken back in the segments
 
 
 class Torn(Exception):  # noqa: N818 - what was found
@@ -75,7 +78,7 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
     keys: list[bytes] = []
     cells: list[bytes] = []
     entries = len(buffer.forgotten)
-    if entries:
+    if entries or buffer.taken:
         segments.append(SEGMENT.pack(bucket_of(now), entries))
         keys += buffer.forgotten
         cells.append(bytes(CELL_BYTES * entries))
@@ -95,13 +98,20 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
         cells += [one for _key, one in larger]
         entries += len(small) + sum(len(one) // CELL_BYTES for _key, one in larger)
         segments.append(SEGMENT.pack(bucket, entries - before))
+    for bucket, summed in buffer.taken.items():
+        taken = [(key, taken_cells_of(packed, bucket)) for key, packed in summed.items()]
+        keys += [key * (len(one) // CELL_BYTES) for key, one in taken]
+        cells += [one for _key, one in taken]
+        count = sum(len(one) // CELL_BYTES for _key, one in taken)
+        entries += count
+        segments.append(SEGMENT.pack(bucket, count))
     pairs = [
         PAIR.pack(both, distinct, bucket)
         for distinct, firsts in buffer.pairs.items()
         for (both, _day), bucket in firsts.items()
     ]
     covered = b"".join([REST.pack(sequence, now, entries, len(pairs)), *segments, *keys, *cells, *pairs])
-    version = VERSION if buffer.forgotten else FORGETS_NOTHING
+    version = VERSION if buffer.taken else TAKES_NOTHING if buffer.forgotten else FORGETS_NOTHING
     start = START.pack(MAGIC, version, len(segments), len(covered) - REST.size, zlib.crc32(covered))
     return start + covered
 
@@ -155,6 +165,7 @@ def decode(data: bytes, offset: int = 0) -> Batch:
         segments=found,
         pairs=list(PAIR.iter_unpack(data[pair_place:end])),
         end=end,
+        takes=version > TAKES_NOTHING,
     )
 
 

@@ -3,7 +3,8 @@
 Per bucket a dictionary from key to one integer: six counts side by side, 96 bits each, so that adding a message is one
 lookup and one addition a shingle (five times 1 is 5), and four billion largest amounts meet no neighbour. Unique pairs
 are kept as the first sight of each (P, day) under its U: whether U grows is the store's to say, but a reader of this
-process may count on what it will say. What was forgotten is forgotten before anything here is added.
+process may count on what it will say. What was forgotten is forgotten before anything here is added. What is taken back is
+summed beside what is added: a packed sum has no place for a sign.
 
 The size is bounded: at ENTRIES new keys are turned away and counted in `dropped`; known ones go on summing. It gets
 there only when nothing can be flushed for minutes: the disk is full.
@@ -15,24 +16,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, RING, cells
-from oborona.counters.window import METRICS, SATURATED, bucket_of, check, day_of
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, LEVEL_SHIFT, LEVELS, RING, cells
+from oborona.counters.window import (
+    METRICS,
+    MOST_TAKEN,
+    SATURATED,
+    bucket_of,
+    check,
+    check_taken,
+    day_of,
+)
 from oborona.types import Amounts
 
 ENTRIES: Final = 250_000  # about 50 MB of dictionary, and a record of 5 MB
 FIELD_BITS: Final = 96
 FIELD: Final = (1 << FIELD_BITS) - 1
+LEAST_TAKEN: Final = LEVELS << LEVEL_SHIFT  # the level of a cell that takes a few back
 
 Summed = dict[bytes, int]
 
 
 class Buffer:
-    """Adds of one flush: `counts` by bucket and key, `pairs` by U and (P, day), `forgotten` keys."""
+    """What one flush brings: `counts` and `taken` by bucket and key, `pairs` by U and (P, day), `forgotten` keys."""
 
-    __slots__ = ("_limit", "counts", "dropped", "entries", "forgotten", "pairs")
+    __slots__ = ("_limit", "counts", "dropped", "entries", "forgotten", "pairs", "taken")
 
     def __init__(self, limit: int = ENTRIES) -> None:
         self.counts: dict[int, Summed] = {}
+        self.taken: dict[int, Summed] = {}
         self.pairs: dict[bytes, dict[tuple[bytes, int], int]] = {}  # U → (P, day) → bucket of the first
         self.forgotten: set[bytes] = set()
         self.entries = 0
@@ -82,13 +93,29 @@ class Buffer:
                 summed[key] = get(key, 0) + packed
         self.entries += len(summed) - before
 
+    def take_back(self, keys: Sequence[bytes], amounts: Amounts, at: float) -> None:
+        """Sum what is taken back from each of `keys`, in the bucket of `at`, Unix seconds.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1.
+        """
+        check_taken(amounts)
+        packed = _packed(amounts)
+        if not packed:
+            return
+        summed = self.taken.setdefault(bucket_of(at), {})
+        before = len(summed)
+        for key in self._admitted(keys, summed, self._limit - self.entries):
+            summed[key] = summed.get(key, 0) + packed
+        self.entries += len(summed) - before
+
     def forget(self, key: bytes) -> None:
         """Note that all that was counted before this buffer began is to be forgotten; nothing may be counted in it yet.
 
         Raises:
             ValueError: something is.
         """
-        if self.counts:
+        if self.counts or self.taken:
             raise ValueError("what is forgotten comes before what is added")
         self.forgotten.add(key)
         self.entries = len(self.forgotten)
@@ -110,6 +137,14 @@ def cells_of(packed: int, bucket: int) -> bytes:
     return cells(
         [min(packed >> (FIELD_BITS * metric) & FIELD, SATURATED) for metric in range(METRICS)], bucket
     )
+
+
+def taken_cells_of(packed: int, bucket: int) -> bytes:
+    """Return the cells that take a packed sum back."""
+    if packed <= DIGIT:
+        return ((bucket % RING) << BUCKET_SHIFT | LEAST_TAKEN | packed).to_bytes(CELL_BYTES, "little")
+    counts = [min(packed >> (FIELD_BITS * metric) & FIELD, MOST_TAKEN) for metric in range(METRICS)]
+    return cells(counts, bucket, taken=True)
 
 
 @lru_cache(maxsize=256)

@@ -36,6 +36,25 @@ class CounterStore(Protocol):
         """
         ...
 
+    def take_back(
+        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+    ) -> None:
+        """Take back what was added to each of the shingles; returns at once. Unique pairs stay as they are.
+
+        In whatever order adds and take-backs arrive: as long as no more is taken back than was added, and no sum is
+        saturated, every later read is as if both had never been. No window is ever below zero.
+
+        Args:
+            shingles: that were added to.
+            amounts: to be subtracted from each.
+            at: Unix seconds of the add: the bucket that counts, whatever the time is now.
+            prefix: the service.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1; nothing is taken back.
+        """
+        ...
+
     async def read_add(
         self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
     ) -> Totals:

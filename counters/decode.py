@@ -4,7 +4,8 @@
     3 rest of FORTNIGHT, 4 outside → one weighted bincount over (record, class, metric) → running sum over classes
 
 The table is made anew when the bucket of `now` changes. Sums are exact: they are doubles while no cell is above level
-5 (then under 2^53), and Python's own integers otherwise. No cell is invalid here; `record.problem` judges stored ones.
+5 (then under 2^53), and Python's own integers otherwise, as for cells that take back. No cell is invalid here;
+`record.problem` judges stored ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from oborona.counters import record, window
-from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, METRICS, Timeline, bucket_of, day_of
+from oborona.counters.window import (
+    BUCKETS,
+    BUCKETS_A_DAY,
+    DAYS,
+    METRICS,
+    SATURATED,
+    Timeline,
+    bucket_of,
+    day_of,
+)
 from oborona.types import Window
 
 CLASSES: Final = len(Window)
@@ -27,13 +37,21 @@ SHIFTS: Final = np.arange(METRICS, dtype=np.uint64) * np.uint64(record.DIGIT_BIT
 COLUMNS: Final = np.arange(METRICS, dtype=np.intp)
 DIGIT: Final = np.uint64(record.DIGIT)
 LEVEL_SHIFT: Final = np.uint64(record.LEVEL_SHIFT)
-LEVEL_MASK: Final = np.uint64(0xF)
+LEVEL_MASK: Final = np.uint64(record.LEVEL)
 PLACE_SHIFT: Final = np.uint64(record.BUCKET_SHIFT - 1)  # the place on the ring and the day bit
 WEIGHT_BITS: Final = np.uint64(record.DIGIT_BITS)
 
 
 def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
     """Return [record][Window][Metric]; zeros, the same lists for all of them, for empty records."""
+    sums = signed_totals(records, now)
+    if any(map(record.takes, records)):
+        return [[[max(count, 0) for count in counts] for counts in one] for one in sums]
+    return sums
+
+
+def signed_totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
+    """Return what `totals` does, below zero where more is taken back than is there: more may come to it."""
     nothing = [[0] * METRICS for _ in Window]
     found = {place: one for place, one in enumerate(records) if one}
     nested = [nothing] * len(records)
@@ -69,7 +87,7 @@ def levels_of(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def amounts(cells: npt.NDArray[np.uint64], levels: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return [cell][Metric], each 0..2^63-1; `levels` as `levels_of` gives them."""
+    """Return [cell][Metric], each 0..2^63-1; `levels` as `levels_of` gives them, none that takes back."""
     counts = cells[:, None] >> SHIFTS & DIGIT
     if levels.any():
         counts <<= (levels * WEIGHT_BITS)[:, None]
@@ -101,13 +119,14 @@ def _unfold(one: bytes, now: float) -> tuple[dict[int, list[int]], dict[int, lis
     for day, bucket, counts in record.split(one, bucket_of(now)):
         kept, place = (days, day_of(bucket)) if day else (buckets, bucket)
         have = kept.get(place)
-        kept[place] = window.add_up([have, counts]) if have else counts
+        kept[place] = window.summed([have, counts]) if have else counts
     return buckets, days
 
 
 def _exact(one: bytes, now: float) -> list[list[int]]:
     buckets, days = _unfold(one, now)
-    fine = window.totals(buckets, now)
+    fine = window.signed_totals(buckets, now)
     today = day_of(bucket_of(now))
     folded = [counts for day, counts in days.items() if today - DAYS < day <= today]
-    return [*fine[: Window.FORTNIGHT], window.add_up([fine[Window.FORTNIGHT], *folded])]
+    sums = [*fine[: Window.FORTNIGHT], window.summed([fine[Window.FORTNIGHT], *folded])]
+    return [[min(count, SATURATED) for count in counts] for counts in sums]

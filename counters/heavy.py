@@ -11,6 +11,8 @@ small by at most a (ROOM + 1)-th of all that was counted for its prefix, type an
 with more than that is kept. It is the summary of Misra and Gries; that it may be merged and keeps its bound is shown by
 Agarwal and others, Mergeable Summaries, PODS 2012. Readers see notes, and those have room for fewer keys.
 
+What is taken back weighs on until it is old: a key may be looked at for nothing, and its count says so.
+
 A weight below LEAST counts as none: all of it is over fifteen days old, and so out of every window. A clock that jumps
 ahead costs one halving, one that is set back costs none.
 """
@@ -36,6 +38,7 @@ ROOM: Final = 1024  # keys kept in memory, for each prefix, type and metric; 18 
 NOTE_ROOM: Final = 128  # keys of a note: 1,548 bytes, less than what LMDB would put on pages of its own
 WAITING: Final = 1 << 17  # keys of a metric that wait to be settled
 LEAST: Final = 2.0**-15
+LEVELS: Final = np.uint64(record.LEVELS)
 LARGE: Final = 2.0**64  # weights are brought down before they lose digits
 BEYOND_SEEN: Final = np.uint64(record.COUNTS & ~record.DIGIT | 0xF << record.LEVEL_SHIFT)
 NOTE: Final = struct.Struct("<Id")  # CRC-32 of what follows it; Unix time of the weights
@@ -193,7 +196,10 @@ def _gains(cells: Cells, starts: npt.NDArray[np.intp]) -> Iterator[tuple[Metric,
     beyond = np.flatnonzero(cells & BEYOND_SEEN)  # few: nearly all keys are seen a few times and nothing else
     columns = {Metric.SEEN: seen}
     if len(beyond):
-        amounts = decode.amounts(cells[beyond], decode.levels_of(cells[beyond]))
+        levels = decode.levels_of(cells[beyond])
+        taken = levels >= LEVELS
+        amounts = decode.amounts(cells[beyond], np.where(taken, np.uint64(0), levels))
+        amounts[taken] = 0
         seen[beyond] = amounts[:, Metric.SEEN]
         for metric in list(Metric)[1:]:
             if amounts[:, metric].any():

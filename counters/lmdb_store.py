@@ -6,7 +6,7 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
     \0doorkeeper...     `doorkept.py`
     \0top/...           `top.py`
-    \1..., \2...        packed records (`record.py`) of prefix in, out
+    \1..., \2..., ...   packed records (`record.py`) by prefix
 
 One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
 once per process, after the fork, and used from one thread. Read transactions last for one read: an old one would keep
@@ -31,7 +31,8 @@ from oborona.counters.follow import Position
 from oborona.counters.spool import NO_ROOM
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 
-VERSION: Final = 2
+VERSION: Final = 3
+TAKES_NOTHING: Final = 2  # of a store in which nothing was ever taken back
 VERSION_KEY: Final = b"\0version"
 NEWEST_KEY: Final = b"\0newest"
 PURGE_KEY: Final = b"\0purge"
@@ -117,6 +118,12 @@ def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:
             " written by a newer Oborona"
         )
     return True
+
+
+def note_taking(txn: lmdb.Transaction[bytes]) -> None:
+    """Note that something is taken back in a store: who does not know of that would read it wrong."""
+    if U32.unpack(txn.get(VERSION_KEY, b""))[0] < VERSION:
+        txn.put(VERSION_KEY, U32.pack(VERSION))
 
 
 def set_aside(directory: Path, now: float) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from oborona.counters import window
 from oborona.counters.top import TOP_LIMIT, Ranks, ranked
-from oborona.counters.window import METRICS, SATURATED, Timeline, bucket_of, day_of
+from oborona.counters.window import METRICS, Timeline, bucket_of, day_of
 from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
 
 
@@ -63,11 +63,25 @@ class MemoryCounters:
         bucket = bucket_of(now)
         for pair in pieces.pairs:
             kept = self._kept.get((prefix, pair.both), {})
-            if not any(counts[Metric.SEEN] for one, counts in kept.items() if day_of(one) == day_of(bucket)):
+            if not any(
+                counts[Metric.SEEN] > 0 for one, counts in kept.items() if day_of(one) == day_of(bucket)
+            ):
                 self._count(pair.distinct, Amounts(seen=1), bucket, prefix)
             self._count(pair.both, Amounts(seen=1), bucket, prefix)
         for shingle in pieces.shingles:
             self._count(shingle, amounts, bucket, prefix)
+
+    def take_back(
+        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+    ) -> None:
+        """Take back what was added to shingles at `at`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1.
+        """
+        window.check_taken(amounts)
+        for shingle in shingles:
+            self._count(shingle, Amounts(*(-amount for amount in amounts)), bucket_of(at), prefix)
 
     def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Forget what is counted under a shingle."""
@@ -77,4 +91,4 @@ class MemoryCounters:
     def _count(self, shingle: Shingle, amounts: Amounts, bucket: int, prefix: Prefix) -> None:
         counts = self._kept.setdefault((prefix, shingle), {}).setdefault(bucket, [0] * METRICS)
         for metric, amount in enumerate(amounts):
-            counts[metric] = min(counts[metric] + amount, SATURATED)
+            counts[metric] += amount

@@ -1,6 +1,7 @@
 """A store of an older Oborona, brought to the format of this one.
 
     1 → 2   notes of the heaviest keys and of the doorkeeper are new; records stay as they are
+    2 → 3   records may take back; made when the first one does, so that an older program may go on with a store in which none does
 
 All steps are made in one transaction with the version they lead to: killed anywhere, the store is of the old version or of
 the new. Only the writer migrates. A reader takes an older store as it is: its records read the same since version 1; what is new
@@ -14,27 +15,27 @@ from typing import Final
 
 import lmdb
 
-from oborona.counters.lmdb_store import U32, VERSION, VERSION_KEY
+from oborona.counters.lmdb_store import TAKES_NOTHING, U32, VERSION_KEY
 from oborona.errors import StoreError
 
 Migration = Callable[
     ["lmdb.Transaction[bytes]"], None
 ]  # a string: it takes arguments for the type checker alone
 
-MIGRATIONS: Final[Mapping[int, Migration | None]] = {1: None}
+MIGRATIONS: Final[Mapping[int, Migration | None]] = {1: None, 2: None}
 """Version → what makes the next one of it; None where nothing that is there changes."""
 
 
 def migrate(
     txn: lmdb.Transaction[bytes],
-    target: int = VERSION,
+    target: int = TAKES_NOTHING,
     migrations: Mapping[int, Migration | None] = MIGRATIONS,
 ) -> int:
     """Bring a store to a version; return the one it had, which may be that already.
 
     Args:
         txn: a write transaction on a store that has a version.
-        target: not below the store's.
+        target: a store that is beyond it stays as it is.
         migrations: the steps.
 
     Raises:
@@ -47,6 +48,6 @@ def migrate(
         step = migrations[version]
         if step is not None:
             step(txn)
-    if found != target:
+    if found < target:
         txn.put(VERSION_KEY, U32.pack(target))
     return int(found)

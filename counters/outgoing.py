@@ -85,6 +85,15 @@ class Outgoing:
             pairs = [(pack(first, *both), pack(first, *distinct)) for both, distinct in pieces.pairs]
         self.buffer.add(keys, pairs, amounts, now)
 
+    def take_back(self, keys: list[bytes], amounts: Amounts, at: float) -> None:
+        """Take back what was added to keys at `at`; in memory, until `flush`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1.
+        """
+        self._last_now = max(self._last_now, at)
+        self.buffer.take_back(keys, amounts, at)
+
     def forget(self, key: bytes, now: float) -> None:
         """Forget what is counted under a key up to now.
 
@@ -92,7 +101,9 @@ class Outgoing:
             StoreError: the spool cannot be written, and nothing is forgotten.
         """
         self._last_now = now
-        if self.buffer.counts:  # what is forgotten comes before what is added, in each flush
+        if (
+            self.buffer.counts or self.buffer.taken
+        ):  # what is forgotten comes before what is added, in each flush
             self._failed_at = None
             self._append(now)
         self.buffer.forget(key)
@@ -167,6 +178,16 @@ class Adding:
             ValueError: an amount is below zero or above 2^63-1.
         """
         self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
+
+    def take_back(
+        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+    ) -> None:
+        """Take back what was added to shingles at `at`; in memory, until `flush`.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1.
+        """
+        self._outgoing.take_back(keys_of(shingles, prefix), amounts, at)
 
     def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.

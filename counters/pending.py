@@ -7,11 +7,11 @@ that is applied, too.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from oborona.counters.buffer import Buffer, Summed, cells_of
-from oborona.counters.rows import Row, first_window, with_packed
+from oborona.counters.buffer import Buffer, Summed, cells_of, taken_cells_of
+from oborona.counters.rows import Row, first_window, with_packed, without_packed
 from oborona.counters.window import bucket_of
 
 PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by reads; about 50 MB
@@ -23,6 +23,7 @@ class Pending:
     def __init__(self) -> None:
         self.hidden: dict[bytes, int] = {}  # keys that flushes forgot, and how many did
         self.counts: dict[int, Summed] = {}  # as a buffer's, of all flushes
+        self.taken: dict[int, Summed] = {}
         self._flushes: deque[tuple[int, Buffer]] = deque()
         self._with_pairs: dict[bytes, deque[Buffer]] = {}  # U → the flushes that have pairs of it
         self._entries = 0
@@ -32,11 +33,8 @@ class Pending:
 
     def push(self, sequence: int, buffer: Buffer) -> None:
         """Keep a flush; what is too old to be kept beside it is not seen any more until it is applied."""
-        for bucket, summed in buffer.counts.items():
-            have = self.counts.setdefault(bucket, {})
-            get = have.get
-            for key, packed in summed.items():
-                have[key] = get(key, 0) + packed
+        _sum_into(self.counts, buffer.counts)
+        _sum_into(self.taken, buffer.taken)
         for distinct in buffer.pairs:
             self._with_pairs.setdefault(distinct, deque()).append(buffer)
         for key in buffer.forgotten:
@@ -68,16 +66,8 @@ class Pending:
     def _drop_oldest(self) -> None:
         _sequence, buffer = self._flushes.popleft()
         self._entries -= buffer.entries
-        for bucket, summed in buffer.counts.items():
-            have = self.counts.get(bucket, {})  # a message may have brought nothing
-            for key, packed in summed.items():
-                left = have[key] - packed
-                if left:
-                    have[key] = left
-                else:
-                    del have[key]
-            if not have:
-                self.counts.pop(bucket, None)
+        _drop_from(self.counts, buffer.counts)
+        _drop_from(self.taken, buffer.taken)
         for distinct in buffer.pairs:
             flushes = self._with_pairs[distinct]
             flushes.popleft()
@@ -89,8 +79,44 @@ class Pending:
                 del self.hidden[key]
 
 
+def _sum_into(sums: dict[int, Summed], more: dict[int, Summed]) -> None:
+    for bucket, summed in more.items():
+        have = sums.setdefault(bucket, {})
+        get = have.get
+        for key, packed in summed.items():
+            have[key] = get(key, 0) + packed
+
+
+def _drop_from(sums: dict[int, Summed], gone: dict[int, Summed]) -> None:
+    for bucket, summed in gone.items():
+        have = sums.get(bucket, {})  # a message may have brought nothing
+        for key, packed in summed.items():
+            left = have[key] - packed
+            if left:
+                have[key] = left
+            else:
+                del have[key]
+        if not have:
+            sums.pop(bucket, None)
+
+
 def add_to(rows: list[Row], keys: Sequence[bytes], counts: Iterable[dict[int, Summed]], now: float) -> None:
     """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
+    _change(rows, keys, counts, now, with_packed)
+
+
+def take_from(rows: list[Row], keys: Sequence[bytes], taken: Iterable[dict[int, Summed]], now: float) -> None:
+    """Take from each key's windows at `now` what is taken back of it, below zero if need be; rows that change are made anew."""
+    _change(rows, keys, taken, now, without_packed)
+
+
+def _change(
+    rows: list[Row],
+    keys: Sequence[bytes],
+    counts: Iterable[dict[int, Summed]],
+    now: float,
+    changed: Callable[[Row, int, int], Row],
+) -> None:
     last = bucket_of(now)
     asked = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
@@ -105,22 +131,31 @@ def add_to(rows: list[Row], keys: Sequence[bytes], counts: Iterable[dict[int, Su
         if sums:
             for place, key in enumerate(keys):
                 if key in sums:
-                    rows[place] = with_packed(rows[place], sums[key], first)
+                    rows[place] = changed(rows[place], sums[key], first)
 
 
-def since_forgotten(keys: Iterable[bytes], buffers: Iterable[Buffer]) -> dict[int, Summed]:
-    """Return what buffers, oldest first, count under some keys since each was last forgotten."""
-    found: dict[int, Summed] = {}
+class Unstored(NamedTuple):
+    """What is counted and taken back, and not in the store yet: each item by bucket and key."""
+
+    counts: Sequence[dict[int, Summed]]
+    taken: Sequence[dict[int, Summed]]
+
+
+def since_forgotten(keys: Iterable[bytes], buffers: Iterable[Buffer]) -> Unstored:
+    """Return what buffers, oldest first, bring to some keys since each was last forgotten."""
+    counts: dict[int, Summed] = {}
+    taken: dict[int, Summed] = {}
     asked = set(keys)
     for buffer in buffers:
         for key in buffer.forgotten & asked:
-            for sums in found.values():
+            for sums in (*counts.values(), *taken.values()):
                 sums.pop(key, None)
-        for bucket, summed in buffer.counts.items():
-            sums = found.setdefault(bucket, {})
-            for key in filter(summed.__contains__, asked):
-                sums[key] = sums.get(key, 0) + summed[key]
-    return found
+        for found, brought in ((counts, buffer.counts), (taken, buffer.taken)):
+            for bucket, summed in brought.items():
+                sums = found.setdefault(bucket, {})
+                for key in filter(summed.__contains__, asked):
+                    sums[key] = sums.get(key, 0) + summed[key]
+    return Unstored([counts], [taken])
 
 
 class Sight(NamedTuple):
@@ -150,11 +185,12 @@ def sights_of(distinct: bytes, buffers: Iterable[Buffer]) -> list[Sight]:
     return sights
 
 
-def waiting_cells(key: bytes, counts: Iterable[dict[int, Summed]]) -> bytes:
-    """Return what is counted under a key as cells of a record."""
+def waiting_cells(key: bytes, waiting: Unstored) -> bytes:
+    """Return what waits under a key as cells of a record."""
     return b"".join(
-        cells_of(packed, bucket)
-        for by_bucket in counts
+        made(packed, bucket)
+        for made, several in ((cells_of, waiting.counts), (taken_cells_of, waiting.taken))
+        for by_bucket in several
         for bucket, summed in by_bucket.items()
         if (packed := summed.get(key))
     )

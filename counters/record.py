@@ -5,14 +5,17 @@
 
     bits 63..47  ten-minute bucket mod 2^17 (a ring of 910 days, so that age is plain for 455 days either way)
     bit  46      day cell (the bucket is the day's first)
-    bits 45..42  level: the six counts are digits of weight 128^level; nine levels make 2^63-1 exactly
+    bits 45..42  level: 0..8: the six counts are digits of weight 128^level; nine levels make 2^63-1 exactly
+                 9..15: what is taken back, digits of weight 128^(level-9); seven levels make 2^49-1
     bits 41..0   six counts of 7 bits, `Metric` order from the low end
 
-A shingle seen once costs one cell. An add goes into the last cell when that is its bucket and no digit overflows; else
-a cell is appended, and each 16 cells the record is tidied: equal buckets summed, ten-minute cells older than a day
-folded into day cells, days out of the window dropped. Up to 16 cells of slack therefore bound the record, not its
-truth. Ten-minute cells outlive their day by an hour and day cells their fortnight by a day, so that reads stay exact
-while a clock is set back by less than an hour. Writing is here; `decode.py` reads many records at once.
+A shingle seen once costs one cell. An add goes into the last cell when that is its bucket and no digit overflows;
+else a cell is appended, and each 16 cells the record is tidied: equal buckets summed, ten-minute cells older than a
+day folded into day cells, days out of the window dropped. Up to 16 cells of slack therefore bound the record, not its
+truth. What is taken back is netted at once; it stays a cell of its own only while there is less to take it from, as
+when it overtook its add in another worker's spool, and reads count that as 0. Ten-minute cells outlive their day by
+an hour and day cells their fortnight by a day, so that reads stay exact while a clock is set back by less than an
+hour. Writing is here; `decode.py` reads many records at once.
 """
 
 from __future__ import annotations
@@ -21,7 +24,15 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from oborona.counters.window import BUCKETS_A_DAY, DAYS, METRICS, SATURATED, Counts, day_of
+from oborona.counters.window import (
+    BUCKETS_A_DAY,
+    DAYS,
+    METRICS,
+    MOST_TAKEN,
+    SATURATED,
+    Counts,
+    day_of,
+)
 from oborona.types import Prefix, Shingle
 
 PREFIXES: Final = {
@@ -40,7 +51,8 @@ BUCKET_SHIFT: Final = 47
 RING: Final = 1 << 17
 DAY_BIT: Final = 1 << 46
 LEVEL_SHIFT: Final = 42
-LEVELS: Final = 9
+LEVEL: Final = 0xF  # of a cell, shifted
+LEVELS: Final = 9  # those above take back
 DIGIT_BITS: Final = 7
 DIGIT: Final = (1 << DIGIT_BITS) - 1
 COUNTS: Final = (1 << LEVEL_SHIFT) - 1
@@ -51,6 +63,8 @@ DAYS_KEPT: Final = DAYS + 1  # day cells kept
 FUTURE_BUCKETS: Final = BUCKETS_A_DAY  # cells further ahead come from a clock that was wrong
 FOREIGN_BUCKETS: Final = RING // 4  # an add so far from now cannot be told from others on the ring
 TIDY_BYTES: Final = 16 * CELL_BYTES
+LEVEL_BYTE: Final = 5  # of a cell as it lies: the level is in the middle of it
+TAKES: Final = bytes(byte >> 2 & LEVEL >= LEVELS for byte in range(256))  # by that byte
 
 
 def key_of(shingle: Shingle, prefix: Prefix) -> bytes:
@@ -58,17 +72,18 @@ def key_of(shingle: Shingle, prefix: Prefix) -> bytes:
     return KEY.pack(PREFIXES[prefix], *shingle)
 
 
-def cells(counts: Counts, bucket: int, *, day: bool = False) -> bytes:
+def cells(counts: Counts, bucket: int, *, day: bool = False, taken: bool = False) -> bytes:
     """Return the cells that hold `counts`, heaviest digits first; none when all are zero.
 
     Args:
-        counts: [Metric], each 0..2^63-1.
+        counts: [Metric], each 0..2^63-1; of what is taken 0..2^49-1.
         bucket: absolute number, or its place on the ring; for a day its first.
         day: whether they are a day's.
+        taken: whether they are taken back.
     """
     head = (bucket % RING) << BUCKET_SHIFT | (DAY_BIT if day else 0)
     found = []
-    level, rest = 0, list(counts)
+    level, rest = LEVELS if taken else 0, list(counts)
     while any(rest):
         digits = sum((count & DIGIT) << (DIGIT_BITS * metric) for metric, count in enumerate(rest))
         if digits:
@@ -84,9 +99,18 @@ def unpack(record: bytes) -> tuple[int, ...]:
 
 
 def counts_of(cell: int) -> list[int]:
-    """Return [Metric] of one cell."""
-    weight = (cell >> LEVEL_SHIFT & 0xF) * DIGIT_BITS
+    """Return [Metric] of one cell; below zero when it takes back."""
+    level = cell >> LEVEL_SHIFT & LEVEL
+    if level >= LEVELS:
+        weight = (level - LEVELS) * DIGIT_BITS
+        return [-((cell >> (DIGIT_BITS * metric) & DIGIT) << weight) for metric in range(METRICS)]
+    weight = level * DIGIT_BITS
     return [(cell >> (DIGIT_BITS * metric) & DIGIT) << weight for metric in range(METRICS)]
+
+
+def takes(record: bytes) -> bool:
+    """Whether a record has a cell that takes back."""
+    return 1 in record[LEVEL_BYTE::CELL_BYTES].translate(TAKES)
 
 
 def split(record: bytes, reference: int) -> Iterator[tuple[bool, int, list[int]]]:
@@ -113,7 +137,7 @@ def add(record: bytes, cell: bytes) -> bytes:
 
 
 def merge(record: bytes, delta: bytes, reference: int | None) -> bytes:
-    """Return the record with the cells of `delta` added, tidied each time it has grown by 16 cells.
+    """Return the record with the cells of `delta` added, tidied each time it has grown by 16 cells, or is taken from.
 
     Args:
         record: may be empty.
@@ -126,7 +150,7 @@ def merge(record: bytes, delta: bytes, reference: int | None) -> bytes:
         merged = record
         for at in range(0, len(delta), CELL_BYTES):
             merged = add(merged, delta[at : at + CELL_BYTES])
-    if len(merged) // TIDY_BYTES != len(record) // TIDY_BYTES:
+    if len(merged) // TIDY_BYTES != len(record) // TIDY_BYTES or takes(delta):
         return tidy(merged, reference)
     return merged
 
@@ -140,7 +164,7 @@ def tidy(record: bytes, reference: int | None) -> bytes:
     if reference is None:
         for cell in unpack(record):
             _sum_into(sums, (bool(cell & DAY_BIT), cell >> BUCKET_SHIFT), counts_of(cell))
-        return b"".join(cells(counts, bucket, day=day) for (day, bucket), counts in sums.items())
+        return b"".join(_netted(counts, bucket, day=day) for (day, bucket), counts in sums.items())
     today = day_of(reference)
     for day, bucket, counts in split(record, reference):
         if day_of(bucket) <= today - DAYS_KEPT or bucket > reference + FUTURE_BUCKETS:
@@ -148,13 +172,20 @@ def tidy(record: bytes, reference: int | None) -> bytes:
         folded = day or bucket <= reference - FINE_BUCKETS
         _sum_into(sums, (folded, day_of(bucket) * BUCKETS_A_DAY if folded else bucket), counts)
     order = sorted(sums, key=lambda place: (not place[0], place[1]))
-    return b"".join(cells(sums[day, bucket], bucket, day=day) for day, bucket in order)
+    return b"".join(_netted(sums[day, bucket], bucket, day=day) for day, bucket in order)
 
 
 def _sum_into(sums: dict[tuple[bool, int], list[int]], place: tuple[bool, int], counts: list[int]) -> None:
     have = sums.get(place)
-    sums[place] = (
-        counts if have is None else [min(a + b, SATURATED) for a, b in zip(have, counts, strict=True)]
+    sums[place] = counts if have is None else [a + b for a, b in zip(have, counts, strict=True)]
+
+
+def _netted(counts: list[int], bucket: int, *, day: bool) -> bytes:
+    """Return the cells of sums, those above zero first."""
+    if min(counts) >= 0 and max(counts) <= SATURATED:  # nearly all of them
+        return cells(counts, bucket, day=day)
+    return cells([min(max(count, 0), SATURATED) for count in counts], bucket, day=day) + cells(
+        [min(max(-count, 0), MOST_TAKEN) for count in counts], bucket, day=day, taken=True
     )
 
 
@@ -162,7 +193,11 @@ def seen_in_day(record: bytes, day: int) -> bool:
     """Whether the record counts anything seen in that day; what decides a unique pair."""
     reference = day * BUCKETS_A_DAY
     for cell in reversed(unpack(record)):
-        if cell & DIGIT and day_of(absolute(cell >> BUCKET_SHIFT, reference)) == day:
+        if (
+            cell & DIGIT
+            and cell >> LEVEL_SHIFT & LEVEL < LEVELS
+            and day_of(absolute(cell >> BUCKET_SHIFT, reference)) == day
+        ):
             return True
     return False
 
@@ -174,8 +209,6 @@ def problem(key: bytes, record: bytes) -> str:
     if not record or len(record) % CELL_BYTES:
         return f"{len(record)} bytes are no whole cells"
     for cell in unpack(record):
-        if cell >> LEVEL_SHIFT & 0xF >= LEVELS:
-            return "a level above 8"
         if not cell & COUNTS:
             return "a cell that counts nothing"
     return ""

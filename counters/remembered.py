@@ -3,6 +3,9 @@
 A record that is read often changes at its end only: the writer adds to its last cell, or appends one. So what is remembered
 are the totals of all cells but the last, and the last one is added. Short records, of which each message brings others, are
 added up as they are; the rest is decoded as `decode.py` does it.
+
+Sums are as they are: a record that is taken from before it is added to gives windows below zero, and who reads it adds what
+else it knows before it takes those for zero.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from oborona.counters import decode
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DAY_BIT, absolute, unpack
+from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DAY_BIT, absolute, takes, unpack
 from oborona.counters.rows import NOTHING, Row, add_cell, first_window, first_window_of_day
 from oborona.counters.window import bucket_of, day_of
 
@@ -30,13 +33,17 @@ class Remembered:
 
     Args:
         limit: keys remembered; when there are more, the older half is dropped, and all when a bucket ends.
+
+    Attributes:
+        signed: whether some totals since the bucket began may be below zero.
     """
 
-    __slots__ = ("_bucket", "_limit", "_starts", "_windows")
+    __slots__ = ("_bucket", "_limit", "_starts", "_windows", "signed")
 
     def __init__(self, limit: int = REMEMBERED) -> None:
         self._limit = limit
         self._bucket = 0
+        self.signed = False
         self._starts: dict[bytes, tuple[bytes, Row]] = {}  # key → all cells but the last, and their totals
         self._windows: dict[int, int] = {}  # place on the ring and day bit → the first window that holds it
 
@@ -45,7 +52,7 @@ class Remembered:
         bucket = bucket_of(now)
         if bucket != self._bucket:
             self._starts, self._windows = {}, {}
-            self._bucket = bucket
+            self._bucket, self.signed = bucket, False
         elif len(self._starts) > self._limit:
             self._starts = dict(islice(self._starts.items(), self._limit // 2, None))
         rows = [NOTHING] * len(keys)
@@ -63,7 +70,8 @@ class Remembered:
                 missing.append(place)
         if missing:
             begun = [records[place][:-CELL_BYTES] for place in missing]
-            for place, cells, row in zip(missing, begun, decode.totals(begun, now), strict=True):
+            self.signed = self.signed or any(map(takes, begun))
+            for place, cells, row in zip(missing, begun, decode.signed_totals(begun, now), strict=True):
                 self._starts.pop(keys[place], None)  # to be the newest again
                 self._starts[keys[place]] = cells, row
                 rows[place] = self._with_last(row, records[place])
@@ -77,8 +85,8 @@ class Remembered:
             first = windows.get(cell >> PLACE_SHIFT)
             if first is None:
                 first = self._window(cell)
-            if first != OUTSIDE:
-                add_cell(row, cell, first)
+            if first != OUTSIDE and add_cell(row, cell, first):
+                self.signed = True
         return row
 
     def _with_last(self, start: Row, record: bytes) -> Row:
@@ -88,8 +96,8 @@ class Remembered:
         first = self._windows.get(cell >> PLACE_SHIFT)
         if first is None:
             first = self._window(cell)
-        if first != OUTSIDE:
-            add_cell(row, cell, first)
+        if first != OUTSIDE and add_cell(row, cell, first):
+            self.signed = True
         return row
 
     def _window(self, cell: int) -> int:

@@ -23,13 +23,21 @@ from typing import Final
 import lmdb
 
 from oborona.counters import decode, record
-from oborona.counters.buffer import ENTRIES, Summed
+from oborona.counters.buffer import ENTRIES
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
-from oborona.counters.pending import Pending, add_to, sights_of, since_forgotten, waiting_cells
-from oborona.counters.rows import NOTHING, Row, first_window, with_packed
+from oborona.counters.pending import (
+    Pending,
+    Unstored,
+    add_to,
+    sights_of,
+    since_forgotten,
+    take_from,
+    waiting_cells,
+)
+from oborona.counters.rows import NOTHING, Row, first_window, from_zero, with_packed
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.stored_rows import StoredRows, records_of
 from oborona.counters.window import Timeline, bucket_of
@@ -145,12 +153,16 @@ class LmdbCounters(Adding):
             rows = self._stored(txn, keys, now)
             distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
-        add_to(rows, keys, self._waiting(keys), now)
+        waiting = self._waiting(keys)
+        add_to(rows, keys, waiting.counts, now)
         for place, counted in gains.items():
             for bucket, count in counted.items():
                 first = first_window(bucket, last)
                 if first is not None:
                     rows[place] = with_packed(rows[place], count, first)
+        if self._rows.signed or any(waiting.taken):
+            take_from(rows, keys, waiting.taken, now)
+            rows = list(map(from_zero, rows))
         return rows
 
     def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], now: float) -> list[Row]:
@@ -167,12 +179,12 @@ class LmdbCounters(Adding):
             rows = [NOTHING if key in hidden else row for key, row in zip(keys, rows, strict=True)]
         return rows
 
-    def _waiting(self, keys: Sequence[bytes]) -> list[dict[int, Summed]]:
-        """Return what is counted and not in the store yet, under these keys at least."""
-        buffer = self._outgoing.buffer
-        if self._pending.hidden or buffer.forgotten:
-            return [since_forgotten(keys, [*self._pending.all(), buffer])]
-        return [self._pending.counts, buffer.counts]
+    def _waiting(self, keys: Sequence[bytes]) -> Unstored:
+        """Return what the store does not have yet, of these keys at least."""
+        pending, buffer = self._pending, self._outgoing.buffer
+        if pending.hidden or buffer.forgotten:
+            return since_forgotten(keys, [*pending.all(), buffer])
+        return Unstored((pending.counts, buffer.counts), (pending.taken, buffer.taken))
 
     def _hidden(self) -> AbstractSet[bytes]:
         """Return the keys of which what the store has does not count any more."""

@@ -13,7 +13,7 @@ import lmdb
 from oborona.counters import decode
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.lmdb_store import Reader
-from oborona.counters.record import key_of
+from oborona.counters.record import KEY_BYTES, key_of
 from oborona.counters.stored_rows import records_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
 from oborona.counters.window import Timeline
@@ -48,6 +48,15 @@ class StoredCounters:
         """
         records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
         return [decode.timeline(one, now) for one in records]
+
+    def sizes(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> list[int]:
+        """Return the octets that each shingle's key and record take; 0 where there is none.
+
+        Raises:
+            StoreError: the store cannot answer.
+        """
+        records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
+        return [KEY_BYTES + len(one) if one else 0 for one in records]
 
     async def top(
         self,

@@ -36,6 +36,11 @@ class StoredRows:
         self._environment: lmdb.Environment | None = None
         self._state = (0, 0)  # transaction and bucket that `_rows` are of
 
+    @property
+    def signed(self) -> bool:
+        """Whether what `read` returned since the bucket began may be below zero: it was taken back before it was added."""
+        return self._remembered.signed
+
     def is_new(self, txn: lmdb.Transaction[bytes], environment: lmdb.Environment | None, now: float) -> bool:
         """Take a snapshot to read from; return whether it may differ from the last one."""
         state = (txn.id(), bucket_of(now))

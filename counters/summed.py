@@ -1,7 +1,7 @@
 """What several batches add up to: each key once, in key order, with the cells it gains.
 
     all keys and cells side by side → sort by key → cells of one key, bucket and level summed, digits that carry
-    put right → distinct keys, and how many cells each has
+    put right → distinct keys, and how many cells each has → of keys that are taken from, what is left
 
 Whole arrays at a time: nearly all keys come once and with one cell, so that only those that come more often are looked
 at again.
@@ -10,6 +10,7 @@ at again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -20,7 +21,7 @@ from oborona.counters import record
 from oborona.counters.batch import KEYS, Batch, Cells, Keys, Segment, split_keys
 from oborona.counters.decode import DIGIT, SHIFTS
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, FOREIGN_BUCKETS, LEVEL_SHIFT
-from oborona.counters.window import SATURATED
+from oborona.counters.window import MOST_TAKEN, SATURATED
 
 PLACE_AND_LEVEL: Final = np.uint64(LEVEL_SHIFT)
 
@@ -54,6 +55,8 @@ def summed(batches: Sequence[Batch], reference: int, *, gains: Sequence[Segment]
         batches: any number; what they forget is the caller's.
         reference: the current ten-minute bucket; what is half a year from it is left out.
         gains: more that is added, such as what unique pairs bring.
+
+    A key whose adds and take-backs cancel each other is left out.
     """
     segments = [segment for one in batches for segment in one.segments] + list(gains)
     keys, cells, foreign = _side_by_side(segments, reference)
@@ -67,8 +70,26 @@ def summed(batches: Sequence[Batch], reference: int, *, gains: Sequence[Segment]
         distinct = keys[fresh]
         cells, fresh = _merged(cells, fresh)
     starts = np.append(np.flatnonzero(fresh), len(cells))
+    if any(one.takes for one in batches):
+        distinct, cells, starts = _netted(distinct, cells, starts)
     return Summed(
         keys=distinct, cells=cells, starts=starts, pairs=pairs_of(batches, reference), foreign=foreign
+    )
+
+
+def _netted(
+    keys: Keys, cells: Cells, starts: npt.NDArray[np.intp]
+) -> tuple[Keys, Cells, npt.NDArray[np.intp]]:
+    """Return keys, cells and starts with what is taken back subtracted where there is something to take it from."""
+    deltas = [
+        record.tidy(one, None) if record.takes(one) else one
+        for one in (cells[start:end].tobytes() for start, end in pairwise(starts.tolist()))
+    ]
+    left = np.fromiter((len(one) // CELL_BYTES for one in deltas), np.intp, len(deltas))
+    return (
+        keys[left > 0],
+        np.frombuffer(b"".join(deltas), "<u8"),
+        np.concatenate([[0], np.cumsum(left[left > 0])]),
     )
 
 
@@ -130,10 +151,14 @@ def _sums(group: npt.NDArray[np.intp], cells: Cells) -> tuple[npt.NDArray[np.int
     for owner, place, counts in zip(
         group[at][carried].tolist(), places[at][carried].tolist(), sums[carried].tolist(), strict=True
     ):
-        level = place & 0xF
+        level = place & record.LEVEL
+        taken = level >= record.LEVELS
+        weight = record.DIGIT_BITS * (level - record.LEVELS if taken else level)
+        most = MOST_TAKEN if taken else SATURATED
         more = record.cells(
-            [min(count << record.DIGIT_BITS * level, SATURATED) for count in counts],
+            [min(count << weight, most) for count in counts],
             place >> BUCKET_SHIFT - LEVEL_SHIFT,
+            taken=taken,
         )
         found.append(np.frombuffer(more, "<u8"))
         groups.append(np.full(len(found[-1]), owner))

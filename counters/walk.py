@@ -30,6 +30,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     type: int
     records: int
     bytes: int  # of keys and records; the tree takes more
+    largest: int  # of one key and its record
 
 
 def walk(environment: lmdb.Environment, place: bytes = START) -> Iterator[list[tuple[bytes, bytes]]]:
@@ -49,14 +50,22 @@ def shares(environment: lmdb.Environment) -> list[Share]:
     """Return what each type takes, by prefix and number; keys that are not ours are left to `verify`."""
     records = np.zeros(1 << 16, dtype=np.int64)
     sizes = np.zeros(1 << 16, dtype=np.int64)
+    largest = np.zeros(1 << 16, dtype=np.int64)
     for walked in walk(environment, FIRST_RECORD):
         ours = [(key, stored) for key, stored in walked if len(key) == KEY_BYTES]
         heads = np.frombuffer(b"".join([key for key, _stored in ours]), KEYS)["head"].astype(np.intp)
         lengths = [KEY_BYTES + len(stored) for _key, stored in ours]
         records += np.bincount(heads, minlength=len(records))
         sizes += np.bincount(heads, weights=lengths, minlength=len(sizes)).astype(np.int64)
+        np.maximum.at(largest, heads, lengths)
     return [
-        Share(prefix=prefix, type=head & 0xFF, records=int(records[head]), bytes=int(sizes[head]))
+        Share(
+            prefix=prefix,
+            type=head & 0xFF,
+            records=int(records[head]),
+            bytes=int(sizes[head]),
+            largest=int(largest[head]),
+        )
         for prefix, number in PREFIXES.items()
         for head in np.flatnonzero(records).tolist()
         if head >> 8 == number

@@ -9,7 +9,8 @@ a count belongs to the bucket of its own moment, and a read adds up the buckets 
     FORTNIGHT           the 14 days up to the one of `now`; the current day counts whole, so after a clock went back
                         it also holds what was counted later that day
 
-Sums saturate at 2^63-1.
+What is taken back is subtracted from the bucket it was counted in. Sums are read as 0 when more was taken back than is
+there, and saturate at 2^63-1.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ BUCKETS_A_DAY: Final = DAY_S // BUCKET_S
 BUCKETS: Final[Mapping[Window, int]] = {Window.RECENT: 1, Window.HOUR: 6, Window.DAY: BUCKETS_A_DAY}
 DAYS: Final = 14  # of FORTNIGHT, and of the time-line
 SATURATED: Final = 2**63 - 1  # fits every signed 64-bit column a count may be copied to
+MOST_TAKEN: Final = 2**49 - 1  # in one go: seven digits of `record.py`
 METRICS: Final = len(Metric)
 
 Counts = Sequence[int]
@@ -60,26 +62,42 @@ def check(amounts: Counts) -> None:
         raise ValueError(f"amounts are 0..2^63-1: {tuple(amounts)}")
 
 
-def add_up(counts: Iterable[Counts]) -> list[int]:
-    """Return the sum for each metric, saturated."""
+def check_taken(amounts: Counts) -> None:
+    """Raise ValueError unless each amount can be taken back: 0..2^49-1."""
+    if min(amounts) < 0 or max(amounts) > MOST_TAKEN:
+        raise ValueError(f"amounts to take back are 0..2^49-1: {tuple(amounts)}")
+
+
+def summed(counts: Iterable[Counts]) -> list[int]:
+    """Return the sum for each metric, as it is: what is taken back before it is added makes it negative."""
     totals = [0] * METRICS
     for one in counts:
         for metric, count in enumerate(one):
             totals[metric] += count
-    return [min(total, SATURATED) for total in totals]
+    return totals
+
+
+def add_up(counts: Iterable[Counts]) -> list[int]:
+    """Return the sum for each metric as it is read: not below zero, and saturated."""
+    return [min(max(total, 0), SATURATED) for total in summed(counts)]
 
 
 def totals(buckets: Mapping[int, Counts], now: float) -> list[list[int]]:
     """Return [Window][Metric] of counts kept by ten-minute bucket, as read at `now`."""
+    return [add_up([counts]) for counts in signed_totals(buckets, now)]
+
+
+def signed_totals(buckets: Mapping[int, Counts], now: float) -> list[list[int]]:
+    """Return [Window][Metric] of counts kept by ten-minute bucket at `now`, sums as they are."""
     last = bucket_of(now)
     fine = [
-        add_up(counts for bucket, counts in buckets.items() if last - length < bucket <= last)
+        summed(counts for bucket, counts in buckets.items() if last - length < bucket <= last)
         for length in BUCKETS.values()
     ]
     today = day_of(last)
     return [
         *fine,
-        add_up(counts for bucket, counts in buckets.items() if today - DAYS < day_of(bucket) <= today),
+        summed(counts for bucket, counts in buckets.items() if today - DAYS < day_of(bucket) <= today),
     ]
 
 
@@ -94,7 +112,7 @@ def timeline(buckets: Mapping[int, Counts], days: Mapping[int, Counts], now: flo
         by_day.setdefault(day, []).append(counts)
     return Timeline(
         buckets=[
-            add_up([buckets[bucket]] if bucket in buckets else [])
+            add_up([buckets[bucket]]) if bucket in buckets else [0] * METRICS
             for bucket in range(last - BUCKETS_A_DAY + 1, last + 1)
         ],
         days=[add_up(by_day.get(day, [])) for day in range(today - DAYS + 1, today + 1)],

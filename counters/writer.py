@@ -36,11 +36,12 @@ from oborona.counters.lmdb_store import (
     POSITION_KEY,
     PURGE_KEY,
     SPOOLS,
+    TAKES_NOTHING,
     U32,
-    VERSION,
     VERSION_KEY,
     as_store_error,
     check_version,
+    note_taking,
     positions,
     put_position,
 )
@@ -275,12 +276,12 @@ class CounterWriter:
     def _make(self, txn: lmdb.Transaction[bytes]) -> None:
         if check_version(txn, self.directory):
             before = migrate(txn)
-            if before != VERSION:
-                self._report(f"the counter store is brought from version {before} to {VERSION}")
+            if before < TAKES_NOTHING:
+                self._report(f"the counter store is brought from version {before} to {TAKES_NOTHING}")
         else:
             if txn.stat()["entries"]:
                 raise StoreError(f"{self.directory} holds another program's data")
-            txn.put(VERSION_KEY, U32.pack(VERSION))
+            txn.put(VERSION_KEY, U32.pack(TAKES_NOTHING))
         if self._doorkeeper is not None:  # this is tried again
             self._doorkeeper.close()
             self._doorkeeper = None
@@ -302,6 +303,8 @@ class CounterWriter:
         applied, changes = merge.apply_in_order(
             txn, collected.batches, bucket, believed=self._clock.believes(bucket), slots=slots
         )
+        if any(one.takes for one in collected.batches):
+            note_taking(txn)
         for owner in self._orphans:
             txn.delete(POSITION_KEY + owner.encode())
         for owner, position in collected.positions.items():

@@ -1,50 +1,98 @@
 """What people's word adds to the counters: the pieces of a message are complained of, pardoned, or came to a trap.
 
-Each word counts once.  The counters and the store are two files: who is killed between them counts a word's pieces a second time; what a word counted is
-kept with it, so that it can be taken back.
+    note that it is being done → add, or take back → hand over to the spool → note that it is done
+
+Each word counts once, under the time at which it was first counted.  One that is taken back, replaced or set aside takes
+its counts back from there, exactly; one that is put in place again gets them there again.
+
+The counters and the notes are two files.  Who is killed between the two notes leaves up to a hundred words in doubt, and
+what is in doubt is left as it is: it may be counted or not, never twice, and nothing is taken back that may not be there.
+A power failure may take the last second of the spool, as of all counts: what was counted in it is then missing, and taking it
+back takes it from what others count, not below nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
-from oborona.feedback.lessons import Lessons, Said
+from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAYS
+from oborona.feedback.connection import Connection
+from oborona.feedback.ledger import Change, Ledger
 from oborona.feedback.word import Kind, Source
-from oborona.policy.ports import CounterWriter
+from oborona.policy.ports import CounterCorrector, CounterWriter
 from oborona.types import Amounts, Pieces
 
 AT_ONCE: Final = 100  # words
+KEPT_S: Final = (DAYS + 1) * BUCKETS_A_DAY * BUCKET_S  # then it is out of every window
+FORGET_S: Final = 3600.0  # between two looks for what is
 
 
-class Flushed(CounterWriter, Protocol):
+class Flushed(CounterWriter, CounterCorrector, Protocol):
     """Counters that wait in memory until they are handed over."""
+
+    @property
+    def stuck(self) -> bool:
+        """Whether what was added waits in memory: the last try to hand it over failed."""
+        ...
 
     def flush(self, now: float) -> int:
         """Hand over what was added.
 
         Raises:
-            StoreError: it can't be written; it stays in memory.
+            StoreError: it can't be written; it stays in memory. Said once; then `stuck` tells.
         """
         ...
 
 
-def count(lessons: Lessons, counters: Flushed, now: float) -> int:
-    """Count the pieces of words that are not counted yet, some of them; return of how many words.
+class Counting:
+    """Counts words, and takes them back; one for as long as its counters are.
 
-    Raises:
-        StoreError: a store can't be written; what was added is counted, and noted at the next call.
+    Args:
+        counters: nobody else adds to them.
     """
-    words = lessons.uncounted(AT_ONCE)
-    for word in words:
-        counters.add(Pieces(shingles=word.pieces, pairs=()), amounts_of(word), now)
-    if words:
-        counters.flush(now)
-        lessons.counted(word.id for word in words)
-    return len(words)
+
+    def __init__(self, counters: Flushed) -> None:
+        self._counters = counters
+        self._under_way: Sequence[Change] = ()  # added, and not known to be handed over
+        self._forgot_at = 0.0
+
+    def step(self, connection: Connection, now: float) -> int:
+        """Count or take back some of the words that are to be; return how many.
+
+        Args:
+            connection: to the file of people's word.
+            now: Unix seconds.
+
+        Raises:
+            StoreError: a store can't be written; what is under way is handed over, and noted, by a later call.
+        """
+        ledger = Ledger(connection)
+        if not self._under_way:
+            self._under_way = ledger.begin(AT_ONCE, now)
+            for change in self._under_way:
+                self._make(change)
+        done = len(self._under_way)
+        if done:
+            self._counters.flush(now)
+            if self._counters.stuck:
+                return 0
+            ledger.end(self._under_way)
+            self._under_way = ()
+        elif abs(now - self._forgot_at) >= FORGET_S:
+            self._forgot_at = now
+            ledger.forget(now - KEPT_S)
+        return done
+
+    def _make(self, change: Change) -> None:
+        if change.wanted:
+            self._counters.add(Pieces(shingles=change.pieces, pairs=()), amounts_of(change), change.at)
+        else:
+            self._counters.take_back(change.pieces, amounts_of(change), change.at)
 
 
-def amounts_of(word: Said) -> Amounts:
+def amounts_of(change: Change) -> Amounts:
     """Return what a word adds to each piece of its message."""
-    if word.source is Source.TRAP:
+    if change.source is Source.TRAP:
         return Amounts(traps=1)
-    return Amounts(complaints=1) if word.kind is Kind.SPAM else Amounts(pardons=1)
+    return Amounts(complaints=1) if change.kind is Kind.SPAM else Amounts(pardons=1)

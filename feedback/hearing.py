@@ -59,7 +59,7 @@ def heard(
     """
     message = parse(raw[:MOST_BYTES], truncated=len(raw) > MOST_BYTES, regions=tuple(regions))
     found = features(message)
-    if not any(header.name in OF_MAIL for header in message.headers):
+    if not is_mail(message):
         raise Unheard("there is no message in it")
     return Word(
         kind=kind,
@@ -72,6 +72,11 @@ def heard(
         message_id=_unicode(message.message_id[:MESSAGE_ID_LENGTH]),
         pieces=shingles(message, Envelope(), hasher).shingles,
     ), message
+
+
+def is_mail(message: Message) -> bool:
+    """Tell whether this is a message at all; a picture, a script or JSON parses as one that has no header field of mail."""
+    return any(header.name in OF_MAIL for header in message.headers)
 
 
 def digest(message: Message, key: bytes) -> bytes:

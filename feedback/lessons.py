@@ -1,4 +1,4 @@
-"""What the trainer does with people's word: takes what waits, notes what was learned, keeps the examples, counts the pieces."""
+"""What the trainer does with people's word: takes what waits, notes what was learned, keeps the examples."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Final, NamedTuple
 from oborona.feedback.connection import Connection
 from oborona.feedback.layout import layout
 from oborona.feedback.rank import room
-from oborona.feedback.store import unpacked
-from oborona.feedback.word import Kind, Lesson, Source
-from oborona.types import Shingle
+from oborona.feedback.word import Kind, Lesson
 
 # Which words up to a place are learned, in few numbers: two snapshots of the same words have the same.
 HELD: Final = "SELECT count(*) || ' ' || total(id) || ' ' || total(id * id % 2147483647) FROM word WHERE id <= ? AND state = 'learned'"
@@ -40,15 +38,6 @@ class Snapshot(NamedTuple):
     epoch: int
     spam: int
     ham: int
-
-
-class Said(NamedTuple):
-    """A word whose pieces are not counted yet."""
-
-    id: int
-    kind: Kind
-    source: Source
-    pieces: tuple[Shingle, ...]
 
 
 class Lessons(Connection):
@@ -182,22 +171,6 @@ class Lessons(Connection):
 
     def _snapshot_words(self) -> list[tuple[int, int, str]]:
         return self.rows("SELECT id, position, words FROM snapshot")
-
-    def uncounted(self, most: int) -> list[Said]:
-        """Return the first words whose pieces are not counted yet."""
-        found = self.rows(
-            "SELECT w.id, w.kind, w.source, e.pieces FROM word w JOIN example e ON e.id = w.id"
-            " WHERE w.counted = 0 AND w.state IN ('queued', 'learned') ORDER BY w.id LIMIT ?",
-            (most,),
-        )
-        return [
-            Said(ident, Kind(kind), Source(source), unpacked(pieces)) for ident, kind, source, pieces in found
-        ]
-
-    def counted(self, idents: Iterable[int]) -> None:
-        """Note that the pieces of words are counted."""
-        with self.transaction() as db:
-            db.executemany("UPDATE word SET counted = 1 WHERE id = ?", [(ident,) for ident in idents])
 
     def by_state(self) -> dict[str, int]:
         """Return how many words there are: "state kind" → number."""

@@ -1,7 +1,8 @@
 """The file of people's word: its tables and their versions, and how it is opened.
 
     word      one row for each word that was ever said and is not yet forgotten
-    example   what was computed of its message, as long as it is kept to be learned again: features, pieces
+    example   what was computed of its message, as long as it is kept to be learned again: features
+    counted   what each word counts in the counters, until it is out of their windows: `ledger.py`
     course    one row: how often words that were learned were taken back, and up to which of these the weights are exact
     snapshot  states of the weights that are on the disk
 
@@ -79,6 +80,35 @@ MIGRATIONS: Final = (
             ham INTEGER NOT NULL
         )
         """,
+    ),
+    (
+        """
+        CREATE TABLE counted (
+            id INTEGER PRIMARY KEY,    -- word.id
+            pieces BLOB NOT NULL,      -- a byte of type and 8 of hash each, little-endian
+            wanted INTEGER NOT NULL,   -- the word stands
+            held INTEGER NOT NULL,     -- by the counters: 0 no, 1 yes, 2 in doubt
+            at REAL                    -- Unix seconds under which it is counted; NULL = it never was
+        )
+        """,
+        # Of what an older Oborona counted nobody knows the time: it stays until its windows have passed.
+        """
+        INSERT INTO counted SELECT w.id, e.pieces, 1, 0, NULL FROM word w JOIN example e ON e.id = w.id
+        WHERE w.counted = 0 AND w.state IN ('queued', 'learned')
+        """,
+        "CREATE INDEX counted_open ON counted (id) WHERE held <> wanted AND held <> 2",
+        "CREATE INDEX counted_at ON counted (at)",
+        """
+        CREATE TRIGGER word_wanted AFTER UPDATE OF state ON word
+        BEGIN
+            UPDATE counted SET wanted = NEW.state IN ('queued', 'learned') WHERE id = NEW.id;
+            DELETE FROM counted WHERE id = NEW.id AND held = 0 AND NEW.state IN ('taken-back', 'refused');
+        END
+        """,
+        "CREATE TRIGGER word_gone AFTER DELETE ON word BEGIN DELETE FROM counted WHERE id = OLD.id; END",
+        "DROP INDEX word_uncounted",
+        "ALTER TABLE word DROP COLUMN counted",
+        "ALTER TABLE example DROP COLUMN pieces",
     ),
 )
 SHARED: Final = Shared(

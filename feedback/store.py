@@ -178,8 +178,11 @@ def _insert(db: sqlite3.Connection, word: Word, now: float) -> int:
     ident = cursor.lastrowid
     assert ident is not None
     db.execute(
-        "INSERT INTO example (id, kind, rank, layout, features, pieces) VALUES (?, ?, ?, ?, ?, ?)",
-        (ident, word.kind, rank, layout(), word.features, packed(word.pieces)),
+        "INSERT INTO example (id, kind, rank, layout, features) VALUES (?, ?, ?, ?, ?)",
+        (ident, word.kind, rank, layout(), word.features),
+    )
+    db.execute(
+        "INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)", (ident, packed(word.pieces))
     )
     return ident
 

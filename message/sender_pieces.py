@@ -1,4 +1,5 @@
-"""The pieces of a message that tell who sent it: what the mail server saw of the client and its envelope, and what the message says of itself.
+"""The pieces of a message that tell who sent it: what the mail server saw of the client and its envelope, what the message says of itself, and
+what of that was proved.
 
 Limits: `MAX_*` of each kind per message.
 """
@@ -15,7 +16,7 @@ from oborona.message import header_order, mailer
 from oborona.message.hashing import Type
 from oborona.message.model import Message
 from oborona.message.normalise import normalise
-from oborona.types import Envelope, Location
+from oborona.types import Envelope, Location, Proved
 
 MIN_NAME: Final = 3  # characters of a display name
 
@@ -37,6 +38,14 @@ def of_envelope(envelope: Envelope, location: Location) -> Iterator[tuple[Type, 
     yield Type.MAIL_FROM_DOMAIN, sender.rpartition("@")[2] if "@" in sender else ""
     yield Type.COUNTRY, location.country
     yield Type.AS_NUMBER, str(location.as_number) if location.as_number else ""
+
+
+def of_proved(who: Proved) -> Iterator[tuple[Type, str]]:
+    """Yield what was proved of the sender; some may be empty."""
+    yield Type.AUTHOR, who.author
+    yield Type.AUTHOR_DOMAIN, who.author_domain
+    yield Type.PROVED_SENDER, who.sender
+    yield Type.ACCOUNT, who.account
 
 
 def of_message(message: Message) -> Iterator[tuple[Type, str]]:

@@ -25,7 +25,7 @@ from oborona.message.hashing import TYPES, Group, Hasher, Type
 from oborona.message.model import Kind, Message, Place
 from oborona.message.normalise import normalise
 from oborona.message.pictures import pieces as picture_pieces
-from oborona.types import Envelope, Location, Pieces, Shingle
+from oborona.types import Envelope, Location, Pieces, Proved, Shingle
 
 __all__ = ["TYPES", "Group", "Hasher", "Type", "envelope_shingles", "shingles"]
 
@@ -45,6 +45,7 @@ MAX_CONTACTS: Final = 10  # telephones, wallets and handles, of each
 MAX_LISTS: Final = 2  # names of the list, and ways to leave it, of each
 
 NOWHERE: Final = Location()
+NOBODY: Final = Proved()
 _SLOT: Final = struct.Struct(">BQ").pack  # which value of a fingerprint it is, and the value
 
 _ENTITIES: Final = (
@@ -62,6 +63,7 @@ def shingles(
     hasher: Hasher,
     proved: Sequence[str] = (),
     location: Location = NOWHERE,
+    who: Proved = NOBODY,
 ) -> Pieces:
     """Return everything one message counts under: distinct shingles, and unique pairs.
 
@@ -71,6 +73,7 @@ def shingles(
         hasher: holds the site's secret.
         proved: domains whose DKIM signatures passed, lower case.
         location: of the client.
+        who: sent it, as far as it was proved.
     """
     found: dict[Shingle, None] = {}
 
@@ -83,12 +86,16 @@ def shingles(
         add(kind, piece)
     for kind, piece in sender_pieces.of_message(message):
         add(kind, piece)
+    for kind, piece in sender_pieces.of_proved(who):
+        add(kind, piece)
     for domain in proved[:MAX_DKIM_DOMAINS]:
         add(Type.DKIM_DOMAIN, domain)
     _contents(message, hasher, found, add)
     _entities(message, add)
     pairs = unique_pairs.pairs(message, envelope, hasher, stands_for, location)
-    return Pieces(shingles=tuple(found), pairs=pairs)
+    reached = unique_pairs.reached(message, envelope, hasher, who)
+    contacts = unique_pairs.contacts(reached if who.author else pairs, author=bool(who.author))
+    return Pieces(shingles=tuple(found), pairs=pairs + reached, contacts=contacts)
 
 
 def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:

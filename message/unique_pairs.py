@@ -6,7 +6,8 @@ itself; a text too short for a fingerprint is its template.
 Two words for who sends: the **sender** of what a sender does is MAIL FROM (of a bounce its From), that of limits and reputation; the **author**, of how many
 send a text or a link, is From, as readers see it: a list's own MAIL FROM is another for each reader, and would make one sender many.
 
-Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA` bound them: 13 to 25 of usual mail.
+Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA` bound them: 13 to 25 of usual mail, and two to
+six more for how many people an entity reaches.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from itertools import islice
 from typing import Final
 
 from oborona.message.hashing import Hasher, Type
-from oborona.message.model import Message, Place
+from oborona.message.model import Kind, Message, Place
 from oborona.message.sender_pieces import client_network
-from oborona.types import Envelope, Location, Pair
+from oborona.types import Envelope, Location, Pair, Proved, Shingle
 
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
 MAX_PAIRED_DOMAINS: Final = 10  # domains among these recipients: a site has few
@@ -26,6 +27,9 @@ MAX_PAIRED_LINKS: Final = 5  # domains of links, the first ones: where a reader 
 IP_MINIMA: Final = 8  # min-hashes that count client addresses
 RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
 SENDER_MINIMA: Final = 4  # min-hashes that count authors
+MAX_REACHED: Final = 8  # recipients of one message that count for its entities; of more, who wrote to them is one and known
+MAX_REACHING: Final = 2  # link domains that count recipients: where a reader clicks first
+MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender: a read each
 
 
 def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
@@ -80,6 +84,66 @@ def pairs(
         add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, values[:RECIPIENT_MINIMA], recipients)
         add(Type.TEXT_SENDER, Type.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
     return tuple(found)
+
+
+def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -> tuple[Pair, ...]:
+    """Return the pairs of what a message is judged by with its recipients, so that it is known how many people each reaches.
+
+    What it is judged by: the proved author first, the client's address, the author's domain, the first link domains that are not the author's own, the first
+    telephone number and the first wallet. The number of its type keeps a domain that writes and a domain that is linked to apart.
+
+    Args:
+        message: parsed.
+        envelope: of the message.
+        hasher: holds the site's secret.
+        who: sent it, as far as it was proved.
+    """
+    linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
+    entities = (
+        (Type.AUTHOR, (who.author,)),
+        (Type.CLIENT_IP, (envelope.client.ip,)),
+        (Type.AUTHOR_DOMAIN, (who.author_domain,)),
+        (Type.LINK_DOMAIN, (domain for domain in linked if domain != who.author_domain)),
+        (Type.PHONE, _named(message, Kind.PHONE)),
+        (Type.WALLET, _named(message, Kind.WALLET)),
+    )
+    each_a = [
+        bytes((kind,)) + piece
+        for kind, pieces in entities
+        for piece in _distinct(pieces, MAX_REACHING if kind is Type.LINK_DOMAIN else 1)
+    ]
+    recipients = _distinct(map(str.lower, envelope.recipients), MAX_REACHED)
+    if not (each_a and recipients):
+        return ()
+    return tuple(hasher.pairs(Type.ENTITY_RECIPIENT, Type.ENTITY_RECIPIENTS, each_a, recipients))
+
+
+def contacts(pairs: Sequence[Pair], *, author: bool) -> tuple[Shingle, ...]:
+    """Return the first P's that tell whether recipients have had mail from the sender: the proved author's, or else those of MAIL FROM.
+
+    Args:
+        pairs: those of `reached` where there is an author, else those of `pairs`.
+        author: there is a proved one, whose pairs come first.
+    """
+    if author:
+        return tuple(pair.both for pair in pairs[:MAX_CONTACTS] if pair.distinct == pairs[0].distinct)
+    own = (pair.both for pair in pairs if pair.both.type == Type.SENDER_RECIPIENT)
+    return tuple(islice(own, MAX_CONTACTS))
+
+
+def entity_recipients(hasher: Hasher, kind: int, piece: str) -> Shingle:
+    """Return what counts the recipients that an entity reaches.
+
+    Args:
+        hasher: holds the site's secret.
+        kind: type of the entity.
+        piece: the entity, normalised.
+    """
+    return hasher.octets(Type.ENTITY_RECIPIENTS, bytes((kind,)) + _octets(piece))
+
+
+def _named(message: Message, kind: Kind) -> Iterable[str]:
+    return (entity.value for entity in message.entities if entity.kind is kind)
 
 
 def _home(ip: str) -> str:

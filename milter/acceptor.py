@@ -11,14 +11,28 @@ import errno
 import logging
 import socket
 from abc import ABC, abstractmethod
-from typing import Final
-
-from oborona.milter.stream import Stream
+from typing import Final, Protocol, cast
 
 EXHAUSTED_S: Final = 1.0  # pause of accepting when the process has no file descriptor or memory left
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class Accepted(Protocol):
+    """A connection, as its server sees it; an asyncio.Protocol."""
+
+    def close_if_between(self) -> None:
+        """Close if the peer waits for nothing."""
+        ...
+
+    def close_if_idle(self, due: float) -> None:
+        """Close if nothing came since `due` (loop time) and no answer is sought."""
+        ...
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        ...
 
 
 class Acceptor(ABC):
@@ -34,7 +48,7 @@ class Acceptor(ABC):
         self._idle_s = idle_s
         self._max_sessions = max_sessions
         self._log = log
-        self._connections: set[Stream] = set()
+        self._connections: set[Accepted] = set()
         self._arrivals: set[asyncio.Task[None]] = set()
         self._draining = False
         self._hearing = False
@@ -42,7 +56,7 @@ class Acceptor(ABC):
         self._empty.set()
 
     @abstractmethod
-    def _connection(self) -> Stream:
+    def _connection(self) -> Accepted:
         """Return the protocol of a new connection."""
 
     @property
@@ -88,9 +102,9 @@ class Acceptor(ABC):
         """Whether connections end with their message."""
         return self._draining
 
-    def left(self, connection: Stream) -> None:
+    def left(self, stream: Accepted) -> None:
         """Count a connection out."""
-        self._connections.discard(connection)
+        self._connections.discard(stream)
         self._resume()
         if not self._connections:
             self._empty.set()
@@ -121,9 +135,9 @@ class Acceptor(ABC):
         self._arrivals.add(arrival)
         arrival.add_done_callback(self._arrivals.discard)
 
-    async def _admit(self, connection: Stream, peer: socket.socket) -> None:
+    async def _admit(self, connection: Accepted, peer: socket.socket) -> None:
         try:
-            await self._loop.connect_accepted_socket(lambda: connection, peer)
+            await self._loop.connect_accepted_socket(lambda: cast("asyncio.Protocol", connection), peer)
         except OSError as error:
             self._log.warning("connection lost on arrival: %s", error)
             peer.close()

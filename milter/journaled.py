@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.policy.known import asked
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan
 from oborona.recheck.entry import Entry
@@ -66,13 +67,13 @@ def entry_of(
 
 
 def _kept(scanned: Scan) -> Kept:
-    known = scanned.facts.known
-    pairs = scanned.pieces.pairs
+    known, pieces = scanned.facts.known, scanned.pieces
     return Kept(
         counts=tuple(known.rows.items()),
         away=known.away,
         robotic={kind: known.robotic(kind) for kind in scanned.policy.compiled.timelines},
-        distinct=tuple(dict.fromkeys(pair.distinct for pair in pairs)),
+        distinct=asked(pieces)[len(pieces.shingles) :],
+        pinned=known.pinned,
         listings=scanned.evidence.listings,
         signatures=tuple(scanned.signatures.hits),
         spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,

@@ -55,6 +55,18 @@ METRICS: Final = (
         "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome"), counts=True
     ),
     Description(
+        "oborona_deliveries",
+        "Recipients at the delivery door, by the verdict of their copy and what the mail server was answered.",
+        ("verdict", "answer"),
+        counts=True,
+    ),
+    Description(
+        "oborona_next_hop_trouble",
+        "Messages that met trouble at the next hop of the delivery door; those without an answer were put off.",
+        ("step", "trouble"),
+        counts=True,
+    ),
+    Description(
         "oborona_pictures",
         "Pictures that scans handed to the reader, by task (look, read) and outcome.",
         ("task", "outcome"),
@@ -89,9 +101,30 @@ METRICS: Final = (
         counts=False,
     ),
     Description("oborona_final_info", "Version of the final model in use.", ("version",), counts=False),
+    Description("oborona_persons", "Persons of whom the worker knows that they may have lists.", (), counts=False),
+    Description(
+        "oborona_person_looks",
+        "How often a person's lists were looked for, by outcome; failed: policy decided alone.",
+        ("outcome",),
+        counts=True,
+    ),
+    Description("oborona_contacts_learned", "Contacts learned from outgoing mail.", (), counts=True),
+    Description(
+        "oborona_persons_stale",
+        "1 while the store of persons can't be read; policy decides alone for those who were not read before.",
+        (),
+        counts=False,
+    ),
     Description(
         "oborona_signatures_stale",
         "1 while the store of signatures can't be used and what was known stays.",
+        (),
+        counts=False,
+    ),
+    Description("oborona_pins", "Pins of entities that are in force, by flag.", ("flag",), counts=False),
+    Description(
+        "oborona_pins_stale",
+        "1 while the store of pins can't be used and what was known stays.",
         (),
         counts=False,
     ),

@@ -185,8 +185,28 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
         case "oborona_final_info":
             if status.final:
                 yield (status.final,), 1
+        case "oborona_persons":
+            yield (), status.persons_known
+        case "oborona_person_looks":
+            for outcome, count in status.persons.items():
+                yield (outcome,), count
+        case "oborona_contacts_learned":
+            yield (), status.contacts
+        case "oborona_persons_stale":
+            yield (), int(status.persons_stale)
+        case "oborona_deliveries":
+            for key, count in status.deliveries.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_next_hop_trouble":
+            for key, count in status.next_hop.items():
+                yield tuple(key.split(" ", 1)), count
         case "oborona_signatures_stale":
             yield (), int(status.signatures_stale)
+        case "oborona_pins":
+            for flag, number in status.pins.items():
+                yield (flag,), number
+        case "oborona_pins_stale":
+            yield (), int(status.pins_stale)
         case "oborona_rule_hits":
             for key, count in status.rules.items():
                 yield tuple(key.rsplit(" ", 1)), count

@@ -30,6 +30,7 @@ from oborona.milter.door import DoorFactory
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.native import NativeServer
+from oborona.milter.pinned import schema as pin_store
 from oborona.milter.policy_service.server import PolicyServer
 from oborona.milter.publishing import asking as publishing
 from oborona.milter.publishing.code import KEY_BYTES
@@ -109,7 +110,7 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             jobs.append(Job(name="reader", run=run_reader, sockets=(listener,), stops_last=True))
         if Role.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
-            jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, listening)]
+            jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, before, listening)]
         if Role.TRAINER in roles:
             jobs.append(Job(name="trainer", run=partial(train, loaded.settings, state)))
         if Role.KEEPER in roles:
@@ -137,6 +138,12 @@ def prepare_state(state: Path) -> None:
         raise
     except StoreError as error:  # mail goes on without them; each worker looks again and again
         event(log, logging.ERROR, "signatures of the store are not used", error=error)
+    try:
+        pin_store.SHARED.open(state / pin_store.FILE).close()
+    except StoreVersion:
+        raise
+    except StoreError as error:  # mail goes on without them; each worker looks again and again
+        event(log, logging.ERROR, "pins are not used", error=error)
     try:
         word_store.SHARED.open(state / word_store.FILE).close()
     except StoreVersion:
@@ -173,7 +180,7 @@ def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack)
     return Job(name="policy", run=partial(publisher.run, listener), sockets=(listener,))
 
 
-def _workers(loaded: Loaded, key: bytes, listening: ExitStack) -> list[Job]:
+def _workers(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> list[Job]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
     entrances = [Entrance(_listen(settings.milter, listening), partial(_milter, settings.milter))]
@@ -183,12 +190,16 @@ def _workers(loaded: Loaded, key: bytes, listening: ExitStack) -> list[Job]:
                 _listen(settings.policy_service, listening), partial(_policy_service, settings), content=False
             )
         )
+    delivery = _listen(settings.delivery, listening) if settings.delivery.listen else None
     count = min(settings.milter.workers or len(os.sched_getaffinity(0)), WORKERS)
     return [
         Job(
             name=f"worker-{number}",
-            run=partial(_work, loaded, number, key, entrances),
-            sockets=tuple(entrance.listener for entrance in entrances),
+            run=partial(_work, loaded, number, key, before, entrances, delivery),
+            sockets=(
+                *(entrance.listener for entrance in entrances),
+                *([] if delivery is None else [delivery]),
+            ),
         )
         for number in range(count)
     ]
@@ -237,7 +248,13 @@ def policy_service_guard_s(asked: Milter) -> float:
 
 
 def _work(
-    loaded: Loaded, number: int, key: bytes, entrances: Sequence[Entrance], ready: Callable[[], None]
+    loaded: Loaded,
+    number: int,
+    key: bytes,
+    before: Before,
+    entrances: Sequence[Entrance],
+    delivery: socket.socket | None,
+    ready: Callable[[], None],
 ) -> int:
     """Be one worker until SIGTERM."""
     return Worker(
@@ -247,6 +264,8 @@ def _work(
         state=Path(loaded.settings.paths.state),
         key=key,
         entrances=entrances,
+        before=before,
+        delivery=delivery,
     ).run(ready)
 
 

@@ -32,7 +32,7 @@ from oborona.policy.load import Policy
 from oborona.policy.own import is_own
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import counts, settle, settle_put_off
+from oborona.policy.settling import counts, settle, settle_put_off, settle_refused
 from oborona.policy.signatures import Signature
 from oborona.policy.stages import Deciding
 from oborona.recheck.entry import Entry
@@ -84,6 +84,8 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     late: Callable[[int, Scan], None] = lambda _ident, _scan: (
         None
     )  # gets what was settled: pictures may be unread
+    # is told of each message and its verdict: whom our own people write to, they know
+    wrote: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: None
     deciding: Deciding = msgspec.field(default_factory=Deciding)
 
 
@@ -234,6 +236,7 @@ class Session:
         self._log(ident, policy, envelope, seen.verdict, stage=stage)
         if seen.verdict.action is Action.TEMPFAIL:
             return refuse(451, "4.7.1", self._words("Try again later", ident))
+        asyncio.get_running_loop().call_soon(self._settle_refused, envelope, now)
         decided = seen.verdict.decided_by
         listed = next((one for one in policy.dns_lists if one.name == decided), None)
         client = decided == REPIP_BAD or (listed and all(of.stage is Stage.CONNECT for of in listed.of))
@@ -317,7 +320,14 @@ class Session:
         try:
             if scanned is not None:
                 self._bench.tally.judged(verdict, took)
-                settle(scanned.pieces, verdict, self._bench.counters, now=now)
+                settle(
+                    scanned.pieces,
+                    scanned.counted,
+                    self._bench.counters,
+                    now=now,
+                    first=scanned.facts.repuser_first,
+                )
+                self._bench.wrote(envelope, scanned.counted, now)
                 if not is_own(envelope):
                     self._bench.tally.authenticated(scanned.evidence.identity)
                 if scanned.put_off is not None:
@@ -340,6 +350,13 @@ class Session:
             size=message.size,
             ms=round(took * 1000, 1),
         )
+
+    def _settle_refused(self, envelope: Envelope, now: float) -> None:
+        site, counters = self._bench.site, self._bench.counters
+        try:
+            settle_refused(envelope, site.hasher, site.places.find(envelope.client.ip), counters, now=now)
+        except Exception:
+            log.exception("fault in counting a refusal")  # which no mail hangs on
 
     def _log_fault(self, ident: int, error: Exception, stage: Stage) -> None:
         log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)

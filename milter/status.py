@@ -71,10 +71,18 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     signatures: dict[str, int] = {}  # live, shadow, expired, broken → how many are known
     signature_hits: dict[str, int] = {}  # "flag mode" → how often any was found
     signatures_stale: bool = False  # their store can't be used, what was known stays
+    pins: dict[str, int] = {}  # flag → how many are in force
+    pins_stale: bool = False  # their store can't be used, what was known stays
+    persons: dict[str, int] = {}  # kept, read, failed → how often a person was looked for
+    persons_known: int = 0  # who may have said something
+    persons_stale: bool = False  # their store can't be read
+    contacts: int = 0  # learned from outgoing mail
     model: str = ""  # version of the weights of the content model; empty = there are none
     model_wrong: bool = False  # they can't be used
     final: str = ""  # version of the final model in use; empty = there is none
     final_wrong: str = ""  # why the file of the final model is refused; empty = it is not
+    deliveries: dict[str, int] = {}  # "verdict answer" → recipients, at the delivery door
+    next_hop: dict[str, int] = {}  # "step trouble" → messages that met it there
     rules: dict[str, int] = {}  # "NAME mode" → messages that it hit
     would: dict[
         str, int

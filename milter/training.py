@@ -13,7 +13,7 @@ from typing import Final
 
 from oborona.config import Settings
 from oborona.errors import StoreError, StoreVersion
-from oborona.feedback.counting import Flushed, count
+from oborona.feedback.counting import Counting
 from oborona.feedback.trainer import Trainer
 from oborona.milter import status
 from oborona.milter.log import event
@@ -39,12 +39,13 @@ def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
         signal.signal(number, lambda *_: stop.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     counters = open_adding(settings, state, NAME)
+    counting = Counting(counters)
     ready()
     trouble = ""
     try:
         while not stop.is_set():
             try:
-                with_trainer(settings, state, counters, stop, recovered=bool(trouble))
+                with_trainer(settings, state, counting, stop, recovered=bool(trouble))
                 trouble = ""
             except StoreVersion:
                 raise
@@ -64,7 +65,7 @@ def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
 
 
 def with_trainer(
-    settings: Settings, state: Path, counters: Flushed, stop: threading.Event, *, recovered: bool
+    settings: Settings, state: Path, counting: Counting, stop: threading.Event, *, recovered: bool
 ) -> None:
     """Learn until told to stop.
 
@@ -81,7 +82,7 @@ def with_trainer(
         while not stop.is_set():
             busy = trainer.step()
             try:
-                busy |= bool(count(trainer.lessons, counters, time.time()))
+                busy |= bool(counting.step(trainer.lessons, time.time()))
                 counting_trouble = ""
             except StoreError as error:  # of the counters: learning goes on
                 if str(error) != counting_trouble:

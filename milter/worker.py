@@ -30,10 +30,19 @@ from oborona.message.shingles import Hasher
 from oborona.milter import status
 from oborona.milter.asking import Asking
 from oborona.milter.content_model import Taught
+from oborona.milter.delivery.delivering import Bench as DeliveryBench
+from oborona.milter.delivery.delivering import Deliveries
+from oborona.milter.delivery.judged import Expected
+from oborona.milter.delivery.server import DeliveryServer
 from oborona.milter.door import DoorFactory
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
+from oborona.milter.personal import schema as person_store
+from oborona.milter.personal.contacts import Contacts
+from oborona.milter.personal.follow import FollowedPersons
+from oborona.milter.pinned import schema as pin_store
+from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.places import Places
 from oborona.milter.publishing.follow import FollowedPolicy
 from oborona.milter.reader.client import Line
@@ -46,6 +55,7 @@ from oborona.milter.session import Bench, Session
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
+from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
@@ -100,6 +110,8 @@ class Worker:
         state: folder of the stores, and of the policy in force.
         key: of this service, as the publisher of the policy has it.
         entrances: what it serves; at least one.
+        before: what the parent knew of the policy when it forked this process; None = nothing.
+        delivery: the listening socket of the delivery door, this process's copy; None: it is closed.
     """
 
     def __init__(
@@ -111,6 +123,8 @@ class Worker:
         state: Path,
         key: bytes,
         entrances: Sequence[Entrance],
+        before: Before | None = None,
+        delivery: socket.socket | None = None,
     ) -> None:
         self._number = number
         self._settings = settings
@@ -119,11 +133,22 @@ class Worker:
         self._places = Places(settings.places)
         self._final = FollowedFinal(state / FINAL_FILE, SCHEMA)
         self._signatures = Followed(state / signature_store.FILE)
+        self._pins = FollowedPins(state / pin_store.FILE)
+        self._persons = FollowedPersons(state / person_store.FILE)
+        self._contacts = Contacts(state / person_store.FILE, settings.personal.contacts)
         self._policy = FollowedPolicy(
-            state, number, SCHEMA, key, Path(settings.paths.policy), self._signatures.prepare
+            state,
+            number,
+            SCHEMA,
+            key,
+            Path(settings.paths.policy),
+            self._signatures.prepare,
+            before=before,
         )
         self._taught = Taught(state / WEIGHTS, least=settings.learning.min_learned)
         self._entrances = entrances
+        self._delivery = delivery
+        self._deliveries = Deliveries()
         self._stop = asyncio.Event()
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
@@ -142,6 +167,8 @@ class Worker:
         keys = secret.load(self._state)
         self._policy.begin()
         self._signatures.begin(self._policy.current.signatures)
+        self._pins.look()
+        await self._persons.look()
         self._final.begin()
         asking, tally = Asking(self._settings, self._name), status.Tally()
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
@@ -150,6 +177,7 @@ class Worker:
         ) as journal:
             line = Line(self._state / SOCKET)
             site = self._site(keys, counters, line)
+            numbers = Numbers(self._number)
             late = LateReading(
                 Eyes(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
                 site,
@@ -168,7 +196,7 @@ class Worker:
                 counters=counters,
                 journal=journal.append,
                 ruled=Ruled(journal).note,
-                numbers=Numbers(self._number),
+                numbers=numbers,
                 signing_key=keys.signature,
                 clock=time.time,
                 inquire=asking.inquirer,
@@ -176,12 +204,15 @@ class Worker:
                 tally=tally,
                 late=late.add,
                 signed=self._signatures.count,
+                wrote=self._contacts.wrote,
             )
             await asking.begin(self._policy.current)
             servers = [
                 await entrance.start(partial(Session, bench, content=entrance.content), entrance.listener)
                 for entrance in self._entrances
             ]
+            if self._delivery is not None:
+                servers.append(await self._deliver(self._delivery, keys, journal, numbers))
             ready()
             async with (
                 asyncio.TaskGroup() as chores
@@ -194,6 +225,9 @@ class Worker:
                         asking.watch(lambda: self._policy.current),
                         self._places.watch(),
                         self._signatures.watch(),
+                        self._pins.watch(),
+                        self._persons.watch(),
+                        self._contacts.watch(),
                         self._final.watch(),
                         self._report(asking, tally, line, late),
                     )
@@ -205,6 +239,8 @@ class Worker:
                 await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
                 for entrance in self._entrances:
                     entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
+                if self._delivery is not None:
+                    self._delivery.close()
                 await asyncio.gather(*draining)
                 for chore in running:
                     chore.cancel()
@@ -212,6 +248,9 @@ class Worker:
             await line.close()
             await asking.close()
             self._signatures.close()
+            self._pins.close()
+            await self._persons.close()
+            self._contacts.close()
             self._flush_once(counters)
             try:
                 counters.close()
@@ -231,6 +270,8 @@ class Worker:
             counters=counters,
             regions=tuple(self._settings.site.regions.split()),
             places=self._places,
+            pins=self._pins,
+            persons=self._persons,
             signatures=self._signatures,
             content=self._taught,
             final=self._final,
@@ -242,6 +283,28 @@ class Worker:
         wait_s = min(self._settings.reader.meaning_wait_s, self._settings.milter.deadline_s / 2)
         wanted = self._settings.reader.enabled and self._settings.reader.meaning
         return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
+
+    async def _deliver(
+        self, listener: socket.socket, keys: secret.Keys, journal: Journal, numbers: Numbers
+    ) -> Server:
+        settings = self._settings
+        bench = DeliveryBench(
+            settings=settings.delivery,
+            name=self._name,
+            signing_key=keys.signature,
+            entries=journal,
+            expected=Expected(
+                retention_s=settings.journal.retention_hours * 3600, wait_s=settings.delivery.journal_wait_s
+            ),
+            persons=self._persons,
+            policy=lambda: self._policy.current,
+            numbers=numbers,
+            tally=self._deliveries,
+            clock=time.time,
+        )
+        server = DeliveryServer(bench, self._state)
+        await server.start(listener)
+        return server
 
     async def _flush(self, counters: Flushed) -> None:
         while True:
@@ -288,9 +351,17 @@ class Worker:
                 signatures=self._signatures.numbers,
                 signature_hits=self._signatures.found,
                 signatures_stale=self._signatures.stale,
+                pins=self._pins.flags(time.time()),
+                pins_stale=self._pins.stale,
+                persons=self._persons.looked,
+                persons_known=self._persons.known,
+                persons_stale=self._persons.stale,
+                contacts=self._contacts.new,
                 model=self._taught.version,
                 model_wrong=bool(self._taught.trouble),
                 final=self._final.version,
+                deliveries=self._deliveries.outcomes,
+                next_hop=self._deliveries.trouble,
                 final_wrong=str(self._final.error or ""),
             )
             try:

@@ -9,7 +9,7 @@ import msgspec
 
 from oborona.authentication.model import Published, Result
 from oborona.policy.known import Known
-from oborona.reputation.address import Flag
+from oborona.reputation.flag import Flag
 
 Words = frozenset[str]
 
@@ -30,6 +30,21 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     iprev_result: str = Result.NONE.value
     repip_flag: str = Flag.UNKNOWN.value
     repip_share: float = 0.5
+    sender_proved: str = ""
+    repuser_flag: str = Flag.UNKNOWN.value
+    repuser_share: float = 0.5
+    repuser_first: bool | None = None
+    author: str = ""
+    author_domain: str = ""
+    repentity_flag: str = Flag.UNKNOWN.value
+    repentity_worst: float = 0.0
+    repentity_bad: int = 0
+    repentity_sudden: int = 0
+    repentity_fresh: int = 0
+    repentity_shared: Words = frozenset()
+    repentity_why: str = ""
+    karma: float = 0.0
+    karma_why: str = ""
     helo: str = ""
     lists_sender: Words = frozenset()
     spf_result: str = Result.NONE.value

@@ -3,16 +3,18 @@
     local lists → RepIP → what DNS lists, SPF and iprev say → rules
 
 Whatever refuses ends it: a client that is on a local list is not asked about, and one that RepIP refuses waits for no DNS.  Nothing that happens
-here is counted: a refusal follows from evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
+here is counted as evidence: a refusal follows from evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from oborona.message.shingles import envelope_shingles
+from oborona.authentication.proved import proved
+from oborona.message.shingles import Type, envelope_shingles
 from oborona.policy.decide import TEMPERROR, decide, enforced
-from oborona.policy.evidence import Inquiry
+from oborona.policy.evidence import Evidence, Inquiry
+from oborona.policy.facts import Facts
 from oborona.policy.gathered import early_facts
 from oborona.policy.groups import capped
 from oborona.policy.history import REPIP_POOR, refusal
@@ -20,11 +22,12 @@ from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
 from oborona.policy.own import is_own
+from oborona.policy.reputed import pin_address, pins_of, sender_facts
 from oborona.policy.scan import Site
 from oborona.policy.scripts.scripts import Judged
 from oborona.policy.settling import read_known
 from oborona.policy.stages import awaited
-from oborona.reputation.address import Flag
+from oborona.reputation.flag import Flag
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
 
 
@@ -58,6 +61,7 @@ async def glance(
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
+    pin_address(known, pins_of(asked(pieces), site.pins, now))
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
         by_history, wait_s = _remembered(known, envelope, policy)
@@ -67,6 +71,8 @@ async def glance(
     evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
     evidence = msgspec.structs.replace(evidence, location=location)
     facts = early_facts(envelope, known, evidence, now=now)
+    if stage is not Stage.CONNECT:
+        facts = await _with_sender(facts, envelope, evidence, site, now)
     scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
     before = [
         *scripted.hits,
@@ -86,6 +92,17 @@ async def glance(
         groups=policy.groups,
     )
     return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *map(str, scripted.problems), *failed))
+
+
+async def _with_sender(facts: Facts, envelope: Envelope, evidence: Evidence, site: Site, now: float) -> Facts:
+    """Return the facts with what is remembered of who was proved: the login, or MAIL FROM where SPF passed; a store away knows nothing."""
+    who = proved(evidence.identity, envelope)
+    of = (Type.ACCOUNT, who.account) if who.account else (Type.PROVED_SENDER, who.sender)
+    if not of[1]:
+        return facts
+    known, _ = await read_known(site.counters, (site.hasher.shingle(*of),), now)
+    told = sender_facts(known, who, pins_of(known.asked, site.pins, now))
+    return msgspec.structs.replace(facts, **told)
 
 
 def _remembered(known: Known, envelope: Envelope, policy: Policy) -> tuple[Verdict | None, float]:

@@ -82,6 +82,19 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
     )
 
 
+def with_member(found: Groups, name: str, group: str) -> Groups:
+    """Return the groups with one more member that is no rule.
+
+    Args:
+        found: the groups.
+        name: of the member's hits.
+        group: that it is in; empty, or one that is switched off: none.
+    """
+    if group not in found.caps:
+        return found
+    return msgspec.structs.replace(found, members={**found.members, name: group})
+
+
 def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
     """Return hits whose scores keep to the caps; what was cut says so.
 

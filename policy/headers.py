@@ -25,7 +25,7 @@ LOOKED_AT: Final = 1000  # characters of a value: an id behind a longer comment 
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _TOKEN: Final = re.compile(r'([^\s()<>@,;:\\"/\[\]?=]++)')
-_MRAS: Final = {
+WORDS: Final = {
     Action.ACCEPT: "Ok",
     Action.SPAM: "Probable",
     Action.REJECT: "Spam",
@@ -103,7 +103,7 @@ def ours(verdict: Verdict, ident: str) -> tuple[tuple[str, str], ...]:
         Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998 octets.
     """
     headers = [
-        ("X-Mras", _MRAS[verdict.action]),
+        ("X-Mras", WORDS[verdict.action]),
         ("X-Mras-Score", f"{verdict.score:.1f} / {verdict.line:g}"),
         ("X-Mras-Reason", fold(reason(verdict), len("X-Mras-Reason: "))),
         ("X-Mras-Id", ident),

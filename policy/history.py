@@ -7,7 +7,7 @@ from typing import Final
 from oborona.policy.known import Known
 from oborona.policy.load import Policy
 from oborona.policy.own import is_own
-from oborona.reputation.address import Flag
+from oborona.reputation.flag import Flag
 from oborona.types import Envelope, RuleHit
 
 REPIP_BAD: Final = "REPIP_BAD"

@@ -19,9 +19,9 @@ from typing import Final
 
 from oborona.counters.window import Timeline
 from oborona.message.shingles import Type
-from oborona.policy.expression.flow import MIN_MESSAGES, robotic
 from oborona.policy.ports import Totals
 from oborona.reputation.address import Counts, History, RepIP, judge
+from oborona.reputation.judgement.rhythm import MIN_MESSAGES, robotic
 from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Window
 
@@ -44,12 +44,19 @@ _SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})  # texts that ar
 _EVIDENCE: Final = itemgetter(
     Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
 )  # as `Counts` has them
+_CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
+    int(Type.CLIENT_IP),
+    int(Type.CLIENT_NETWORK),
+    int(Type.IP_SENDERS),
+)  # plain numbers: an enum's member is hashed in Python, and every scan asks
+_HOUR, _DAY, _FORTNIGHT, _SEEN = int(Window.HOUR), int(Window.DAY), int(Window.FORTNIGHT), int(Metric.SEEN)
+_UNKNOWN: Final = History()
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 
 def asked(pieces: Pieces) -> tuple[Shingle, ...]:
-    """Return the shingles to read for a message: its own, and what its unique pairs count."""
-    return pieces.shingles + tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
+    """Return the shingles to read for a message: its own, what its unique pairs count, and who of its recipients knows the sender."""
+    return pieces.shingles + tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs)) + pieces.contacts
 
 
 class Known:
@@ -60,9 +67,13 @@ class Known:
         totals: the store's answer, in the same order.
         lines: time-lines of some of them, by type.
         away: the store did not answer: nothing is known, and nothing is 0.
+
+    Attributes:
+        asked: the shingles that were read, in the order of the rows of their types.
+        pinned: an analyst's word on the client's address, which stands in the place of what is counted of it; None = there is none.
     """
 
-    __slots__ = ("_lines", "_repip", "_rows", "away")
+    __slots__ = ("_lines", "_repip", "_rows", "asked", "away", "pinned")
 
     def __init__(
         self,
@@ -72,8 +83,10 @@ class Known:
         lines: Mapping[int, Sequence[Timeline]] | None = None,
         away: bool = False,
     ) -> None:
+        self.asked: tuple[Shingle, ...] = tuple(shingles)
         self.away = away
         self._lines = lines or {}
+        self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._rows: dict[int, Totals] = {}
         for (kind, _), rows in zip(shingles, totals, strict=True):
@@ -87,6 +100,8 @@ class Known:
     def joined(self, other: Known) -> Known:
         """Return what both know, of different shingles of one message."""
         both = Known(lines={**self._lines, **other._lines}, away=self.away)
+        both.asked = self.asked + other.asked
+        both.pinned = self.pinned
         both._rows = {kind: list(rows) for kind, rows in self._rows.items()}
         for kind, rows in other._rows.items():
             both._rows.setdefault(kind, []).extend(rows)
@@ -119,22 +134,24 @@ class Known:
         return shared_values(Type.CHARACTERS, values // 2 if self.has(Type.WORDS) else values)
 
     def repip(self) -> RepIP:
-        """Return the judgement on the client's address, by its own counts and its network's."""
+        """Return the judgement on the client's address: an analyst's, or else by its own counts and its network's."""
+        if self.pinned is not None:
+            return self.pinned
         if self._repip is None:
-            self._repip = judge(self._history(Type.CLIENT_IP), self._history(Type.CLIENT_NETWORK))
+            self._repip = judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK))
         return self._repip
 
-    def _history(self, kind: Type) -> History:
-        return History(
-            day=self._counts(kind, Window.DAY),
-            fortnight=self._counts(kind, Window.FORTNIGHT),
-            hour=self.count(kind, Window.HOUR, Metric.SEEN),
-            senders=self.count(Type.IP_SENDERS, Window.DAY, Metric.SEEN),
-        )
-
-    def _counts(self, kind: Type, window: Window) -> Counts:
+    def _history(self, kind: int) -> History:
         rows = self._rows.get(kind)
-        return Counts() if rows is None else Counts(*_EVIDENCE(_worst(rows)[window]))
+        if rows is None:
+            return _UNKNOWN
+        row, senders = _worst(rows), self._rows.get(_IP_SENDERS)
+        return History(
+            Counts(*_EVIDENCE(row[_DAY])),
+            Counts(*_EVIDENCE(row[_FORTNIGHT])),
+            row[_HOUR][_SEEN],
+            0 if senders is None else senders[0][_DAY][_SEEN],
+        )
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came in the last day, of the most regular one; None for too few to tell."""

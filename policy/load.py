@@ -30,6 +30,7 @@ from oborona.policy.tables import (
     AuthenticationTable,
     FinalTable,
     GreylistTable,
+    KarmaTable,
     MeaningTable,
     PicturesTable,
     RepIpTable,
@@ -48,6 +49,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: VerdictLines
     repip: RepIpTable
+    karma: KarmaTable
     greylist: GreylistTable
     authentication: AuthenticationTable
     pictures: PicturesTable
@@ -133,7 +135,7 @@ def load_policy(
         loaded = Loaded({str(path): octets[path] for path in scripts}, schema)
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
-    merged = merge([documents[path] for path in files])
+    merged = merge([documents[path] for path in files], schema.findings)
     bound = loaded.bound(merged.rules) if scripts else None
     local_lists, contents = before.lists.read(directory, merged.local_lists, force=force)
     digest.update(contents)
@@ -145,6 +147,7 @@ def load_policy(
     return Policy(
         verdict=merged.verdict,
         repip=merged.repip,
+        karma=merged.karma,
         greylist=merged.greylist,
         authentication=merged.authentication,
         pictures=merged.pictures,

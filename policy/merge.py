@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
-from oborona.policy.groups import GROUPS, Groups, groups
+from oborona.policy.groups import GROUPS, Groups, groups, with_member
+from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.named import Gathered, Sort
 from oborona.policy.rules import (
@@ -38,10 +39,12 @@ from oborona.policy.tables import (
     AuthenticationTable,
     FinalTable,
     GreylistTable,
+    KarmaTable,
     MeaningTable,
     PicturesTable,
     RepIpTable,
     final_table,
+    karma_table,
 )
 from oborona.reputation.dnslists import DnsList
 from oborona.toml import Document, Given, table
@@ -53,6 +56,7 @@ SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
     "repip": RepIpTable,
+    "karma": KarmaTable,
     "greylist": GreylistTable,
     "authentication": AuthenticationTable,
     "pictures": PicturesTable,
@@ -67,6 +71,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [verdict]"})] | UnsetType = UNSET
     repip: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [repip]"})] | UnsetType = UNSET
+    karma: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [karma]"})] | UnsetType = UNSET
     greylist: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [greylist]"})] | UnsetType = UNSET
     authentication: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
@@ -98,6 +103,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: VerdictLines
     repip: RepIpTable
+    karma: KarmaTable
     greylist: GreylistTable
     authentication: AuthenticationTable
     pictures: PicturesTable
@@ -114,8 +120,12 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     lists: Mapping[str, Any]
 
 
-def merge(documents: Sequence[Document]) -> Merged:
+def merge(documents: Sequence[Document], findings: Collection[str] | None = None) -> Merged:
     """Return what the files say together, later ones over earlier ones.
+
+    Args:
+        documents: the files, in their order.
+        findings: all there are; None = any.
 
     Raises:
         PolicyError: a key, value or combination that is not allowed, with its place.
@@ -142,9 +152,17 @@ def merge(documents: Sequence[Document]) -> Merged:
         if key != "name"
     }
     rules = tuple(map(rule, named.tables[RULES.key].values()))
+    karma = karma_table(
+        single["karma"],
+        named=[name for sort in (RULES, DNS_LISTS, LOCAL_LISTS) for name in named.tables[sort.key]],
+        groups=named.tables[GROUPS.key],
+        lists=named.tables[SIGNATURE_LISTS.key],
+        findings=findings,
+    )
     return Merged(
         verdict=verdict_lines(single["verdict"]),
         repip=RepIpTable(**_values(single["repip"])),
+        karma=karma,
         greylist=GreylistTable(**_values(single["greylist"])),
         authentication=AuthenticationTable(**_values(single["authentication"])),
         pictures=PicturesTable(**_values(single["pictures"])),
@@ -152,7 +170,7 @@ def merge(documents: Sequence[Document]) -> Merged:
         meaning=MeaningTable(**_values(single["meaning"])),
         rules=rules,
         conditions=tuple(map(condition, named.tables[CONDITIONS.key].values())),
-        groups=groups(named.tables[GROUPS.key], rules),
+        groups=with_member(groups(named.tables[GROUPS.key], rules), KARMA, karma.group),
         dns_lists=tuple(map(dns_list, named.tables[DNS_LISTS.key].values())),
         local_lists=tuple(map(list_source, named.tables[LOCAL_LISTS.key].values())),
         signatures=tuple(filter(None, map(signature_of, named.tables[SIGNATURES.key].values()))),

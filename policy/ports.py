@@ -63,6 +63,25 @@ class CounterWriter(Protocol):
         ...
 
 
+class CounterCorrector(Protocol):
+    """Windowed counts, as who was wrong corrects them."""
+
+    def take_back(
+        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+    ) -> None:
+        """Take back what was added to shingles, soon; returns at once. Unique pairs stay.
+
+        Once both have arrived, every read is as if both had never been.
+
+        Args:
+            shingles: that were added to.
+            amounts: to be subtracted from each.
+            at: Unix time in seconds of the add: the bucket that counts.
+            prefix: the service.
+        """
+        ...
+
+
 class Counters(CounterReader, CounterWriter, Protocol):
     """Both sides of one store."""
 

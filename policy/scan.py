@@ -6,12 +6,16 @@ picture, read it and decide `again`.  Nothing is counted here: `policy.settling`
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
 import msgspec
 
+from oborona.authentication.proved import proved
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
-from oborona.message.shingles import Hasher, shingles
+from oborona.message.shingles import NOBODY, Hasher, shingles
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
 from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
@@ -21,19 +25,39 @@ from oborona.policy.gathered import facts_of
 from oborona.policy.greylist import greylisted
 from oborona.policy.groups import capped
 from oborona.policy.history import refusal
+from oborona.policy.karma import karma_hits
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
+from oborona.policy.own import is_own
+from oborona.policy.pasts import Judgements, Pasts, judge_pasts
+from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers
 from oborona.policy.pictures import UNREAD, Blind, waits
 from oborona.policy.ports import CounterReader, Pictures, Places, View
+from oborona.policy.reputed import (
+    NOT_JUDGED,
+    Seen,
+    pin_address,
+    pins_of,
+    with_reputation,
+)
 from oborona.policy.scripts.scripts import Judged
 from oborona.policy.settling import read_known
 from oborona.policy.signatures import Book, Matched, Signatures
+from oborona.policy.signatures.model import Kind as SignatureKind
+from oborona.reputation.pins import NoPins, Pins
 from oborona.reputation.place import Nowhere
-from oborona.types import Envelope, Finding, Pieces, Shingle, Stage, Verdict
+from oborona.types import Envelope, Finding, Pieces, Proved, RuleHit, Shingle, Stage, Verdict
+
+
+class Behind(NamedTuple):
+    """Who stands behind a message."""
+
+    who: Proved = NOBODY
+    judgements: Judgements = NOT_JUDGED  # of their time-lines
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +72,17 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     signatures: Matched = Matched()
     opinion: Opinion = UNTAUGHT
+    site_verdict: Verdict | None = None  # where lists of its readers made another of it: what is counted
+    behind: Behind = Behind()
     put_off: Shingle | None = None  # what is remembered of a greylisted message
     found: tuple[Finding, ...] = ()  # as its pictures were looked at
     faults: tuple[str, ...] = ()  # for the log: a store that did not answer
     failed: tuple[str, ...] = ()  # for the log: rules that failed
+
+    @property
+    def counted(self) -> Verdict:
+        """The verdict that is counted: the site's, for what a reader's list says of a sender is their own."""
+        return self.verdict if self.site_verdict is None else self.site_verdict
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,11 +93,14 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     counters: CounterReader
     regions: tuple[str, ...] = ()  # whose telephone numbers may stand without their country
     places: Places = Nowhere()
+    pins: Pins = NoPins()
+    pasts: Pasts = msgspec.field(default_factory=Pasts)
     pictures: Pictures = Blind()
     signatures: Signatures = Book({})
     content: ContentModel = Untaught()
     final: FinalModel = Untaught()
     meanings: Meanings = Silent()
+    persons: Persons = Nobody()
 
 
 async def scan(
@@ -101,14 +135,20 @@ async def scan(
         message = seen(message, view.pictures, site.regions)
     evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
     evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
-    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
+    who = proved(
+        evidence.identity, envelope, message.from_.address if message.from_ else "", message.from_domains
+    )
+    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who)
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
+    judgements, more = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+    faults += more
     result = _judged(
         message,
         envelope,
         site,
         policy,
         evidence,
+        Behind(who, judgements),
         pieces,
         known,
         found=view.findings,
@@ -128,7 +168,8 @@ async def scan(
         if meaning is not None:
             unchanged = View(pictures=result.message.pictures)
             result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning)
-    if not policy.verdict.refuse:
+    result = await _for_readers(result, site.persons, now)
+    if not policy.verdict.refuse or result.site_verdict is not None:  # who reads it has decided: nothing is grey
         return result
     put_off = await greylisted(
         result.verdict,
@@ -143,6 +184,28 @@ async def scan(
     if put_off is None:
         return result
     return msgspec.structs.replace(result, verdict=put_off.verdict, put_off=put_off.shingle)
+
+
+async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
+    """Return the verdict as the lists of its readers have it; of most messages nobody has any."""
+    people = await readers(result.envelope.recipients, persons)
+    if not people:
+        return result
+    policy = result.policy
+    message = delivered(
+        result.facts,
+        result.behind.who,
+        result.pieces.shingles,
+        result.verdict,
+        spam_score=policy.verdict.spam_score,
+        reject_score=policy.verdict.reject_score,
+        lists=[one.name for one in policy.local_lists.lists],
+    )
+    found = mildest(message, people, now)
+    if found is None:
+        return result
+    verdict = personally(result.verdict, found)
+    return msgspec.structs.replace(result, verdict=verdict, site_verdict=result.verdict)
 
 
 async def again(
@@ -172,7 +235,14 @@ async def again(
     message, evidence = seen(before, view.pictures, site.regions), result.evidence
     if (message.links, message.addresses) != (before.links, before.addresses):
         evidence = await inquiry.again(evidence, message, envelope, result.policy)
-    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location)
+    pieces = shingles(
+        message,
+        envelope,
+        site.hasher,
+        evidence.identity.dkim_domains,
+        evidence.location,
+        result.behind.who,
+    )
     there = frozenset(asked(result.pieces))
     new = tuple(shingle for shingle in asked(pieces) if shingle not in there)
     known, faults = await read_known(site.counters, new, now, result.policy.compiled.timelines)
@@ -183,6 +253,7 @@ async def again(
         site,
         result.policy,
         evidence,
+        result.behind,
         pieces,
         result.facts.known.joined(known),
         found=(*result.found, *(finding for finding in view.findings if finding.name not in names)),
@@ -200,6 +271,7 @@ def _judged(
     site: Site,
     policy: Policy,
     evidence: Evidence,
+    behind: Behind,
     pieces: Pieces,
     known: Known,
     *,
@@ -220,6 +292,8 @@ def _judged(
     opinion = site.content.read(message, envelope)
     if meaning is not None:
         opinion = msgspec.structs.replace(opinion, meaning=meaning)
+    pinned = pins_of(known.asked or asked(pieces), site.pins, now)  # a store that is away was asked nothing
+    pin_address(known, pinned)
     facts = facts_of(
         message,
         envelope,
@@ -231,6 +305,17 @@ def _judged(
         now=now,
         size=size,
         partial=bool(faults),
+    )
+    facts = with_reputation(
+        facts,
+        Seen(
+            behind.who,
+            site.hasher,
+            _everybodys(signatures, policy.karma.shared),
+            pinned,
+            is_own(envelope),
+            behind.judgements,
+        ),
     )
     author = message.from_.address if message.from_ else ""
     local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
@@ -247,9 +332,9 @@ def _judged(
         *([remembered] if remembered else []),
     ]
     hits, failed = policy.compiled.run(facts, stage, before)
-    hits = capped([*hits, *before], policy.groups)
+    hits, weighed = weighed_up([*hits, *before], facts, policy, site.final)
     verdict = decide(
-        [*hits, *site.final.weigh(facts, hits, policy.final, policy.verdict)],
+        [*hits, *weighed],
         findings,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
@@ -270,10 +355,34 @@ def _judged(
         policy=policy,
         signatures=signatures,
         opinion=opinion,
+        behind=behind,
         found=found,
         faults=faults,
         failed=(*map(str, scripted.problems), *failed),
     )
+
+
+def weighed_up(
+    hits: Sequence[RuleHit], facts: Facts, policy: Policy, final: FinalModel
+) -> tuple[list[RuleHit], Sequence[RuleHit]]:
+    """Return the hits under the caps of their groups, karma among them, and the final model's, which weighs all but karma.
+
+    Args:
+        hits: of rules, lists and signatures.
+        facts: of the message.
+        policy: to judge by.
+        final: the final model in force.
+    """
+    held = capped(hits, policy.groups)
+    weighed = final.weigh(facts, held, policy.final, policy.verdict)
+    karma = karma_hits(facts, held, policy.karma, policy.groups)
+    return (capped([*hits, *karma], policy.groups) if karma else held), weighed
+
+
+def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
+    """Return the domains that marks of these lists found in a message."""
+    marks = (one for one in signatures.signatures if one.kind in (SignatureKind.DOMAIN, SignatureKind.HOST))
+    return frozenset(one.value for one in marks if one.id.partition(":")[0] in lists)
 
 
 def _checked(message: Message, envelope: Envelope, site: Site, now: float) -> list[Finding]:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oborona.counters.window import Timeline
 from oborona.errors import StoreError, StorePartial
+from oborona.message.hashing import Hasher, Type
+from oborona.message.shingles import envelope_shingles
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.known import Known, lines_wanted
-from oborona.policy.ports import CounterReader, CounterWriter
-from oborona.types import Action, Amounts, Pieces, Prefix, Shingle, Verdict
+from oborona.policy.ports import CounterCorrector, CounterReader, CounterWriter
+from oborona.types import Action, Amounts, Envelope, Location, Pieces, Prefix, Shingle, Verdict
+
+CONTACTING: Final = frozenset(
+    {
+        Type.CLIENT_IP,
+        Type.CLIENT_NETWORK,
+        Type.AUTHOR,
+        Type.AUTHOR_DOMAIN,
+        Type.PROVED_SENDER,
+        Type.ACCOUNT,
+    }
+)
+"""Whose first contacts are written down."""
+REFUSABLE: Final = frozenset({Type.CLIENT_IP, Type.CLIENT_NETWORK, Type.AS_NUMBER, Type.MAIL_FROM})
+"""Of whom it is written down that they were refused."""
 
 
 def counts(verdict: Verdict) -> bool:
@@ -15,14 +33,58 @@ def counts(verdict: Verdict) -> bool:
     return verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD
 
 
-def settle(pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float) -> None:
+def settle(
+    pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float, first: bool | None = False
+) -> None:
     """Count a message once its answer is given; one that was put off is counted when it comes again.
 
-    What memory alone has decided is not counted: it would feed on itself.
+    What memory alone has decided is not counted: it would feed on itself.  That it was refused is written beside the counts, which no judgement reads.
+
+    Args:
+        pieces: of the message.
+        verdict: that it got.
+        counters: the store.
+        now: Unix seconds.
+        first: none of its recipients had mail from its sender for two weeks.
     """
     if counts(verdict):
         spam = verdict.action in (Action.SPAM, Action.REJECT)
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
+        if first:
+            _beside(pieces.shingles, CONTACTING, counters, now, Prefix.FIRST)
+    elif verdict.decided_by == REPIP_BAD:
+        _beside(pieces.shingles, REFUSABLE, counters, now, Prefix.REFUSED)
+
+
+def settle_refused(
+    envelope: Envelope, hasher: Hasher, location: Location, counters: CounterWriter, *, now: float
+) -> None:
+    """Write down that a client or sender was refused before its content: beside the counts, which no judgement reads."""
+    _beside(envelope_shingles(envelope, hasher, location).shingles, REFUSABLE, counters, now, Prefix.REFUSED)
+
+
+def _beside(
+    shingles: tuple[Shingle, ...],
+    types: frozenset[int],
+    counters: CounterWriter,
+    now: float,
+    prefix: Prefix,
+) -> None:
+    found = tuple(one for one in shingles if one.type in types)
+    counters.add(Pieces(shingles=found, pairs=()), Amounts(seen=1), now, prefix)
+
+
+def unsettle(shingles: tuple[Shingle, ...], action: Action, counters: CounterCorrector, at: float) -> None:
+    """Take back what a verdict counted as spam, for a message that is none; that it was seen stays.
+
+    Args:
+        shingles: of the message, as they were counted.
+        action: of the verdict, which was counted.
+        counters: the store.
+        at: Unix seconds under which it was counted.
+    """
+    if action in (Action.SPAM, Action.REJECT):
+        counters.take_back(shingles, Amounts(spam=1), at)
 
 
 def settle_put_off(shingle: Shingle, counters: CounterWriter, *, now: float) -> None:

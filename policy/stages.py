@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from oborona.policy.load import Policy
 from oborona.types import Mode, Stage
 
-_SPF: Final = frozenset({"spf.result", "spf.domain", "spf.helo"})
+_SPF: Final = frozenset(
+    {"spf.result", "spf.domain", "spf.helo", "sender.proved", "repuser.flag", "repuser.share"}
+)
 _IPREV: Final = frozenset({"iprev.result"})
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
-from oborona.toml import Given
+from oborona.toml import Given, did_you_mean
 from oborona.types import Mode
 
 SLOWEST_S: Final = 9  # on top of milter.command_deadline_s, at most 20 s: Postfix waits 30 s
@@ -112,6 +112,35 @@ class MeaningTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = 30.0
 
 
+class KarmaTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[karma]` table: what karma adds to a score."""
+
+    mode: Annotated[
+        Mode, Meta(description="shadow: explained, scores nothing. live: it is part of the score.")
+    ] = Mode.LIVE
+    best: Annotated[
+        float, Meta(ge=-200, le=0, description="What a karma of 100 adds; in proportion down to 0.")
+    ] = -40.0
+    worst: Annotated[
+        float, Meta(ge=0, le=200, description="What a karma of -100 adds; in proportion down to 0.")
+    ] = 40.0
+    group: Annotated[
+        str, Meta(max_length=64, description="The group whose cap holds for it; empty: none.")
+    ] = ""
+    never_helps: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Findings, rules, lists and groups: what bears one of them gets nothing for a high karma, whoever sent it."
+        ),
+    ] = ()
+    shared: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Lists of marks whose domains everybody uses, such as shorteners: karma judges the links to them, not the domains."
+        ),
+    ] = ()
+
+
 class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The `[authentication]` table."""
 
@@ -134,6 +163,49 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def trusted(self) -> frozenset[str]:
         """The sealers, in lower case."""
         return frozenset(one.lower().rstrip(".") for one in self.trusted_sealers)
+
+
+def karma_table(
+    given: Mapping[str, Given],
+    *,
+    named: Collection[str],
+    groups: Collection[str],
+    lists: Collection[str],
+    findings: Collection[str] | None,
+) -> KarmaTable:
+    """Return the `[karma]` table that files give together.
+
+    Args:
+        given: its keys.
+        named: rules and lists.
+        groups: all there are.
+        lists: of signatures.
+        findings: all there are; None = whatever looks like one.
+
+    Raises:
+        PolicyError: it names what there is not.
+    """
+    table = KarmaTable(**{key: item.value for key, item in given.items()})
+    helped = [
+        name
+        for name in table.never_helps
+        if not (findings is None and name.islower()) and name not in (findings or ())
+    ]
+    for key, names, known in (
+        ("never_helps", helped, [*named, *groups, *(findings or ())]),
+        ("group", [table.group] if table.group else [], groups),
+        ("shared", table.shared, lists),
+    ):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            place = given[key].place
+            raise PolicyError(
+                f"{key}: there is no {unknown[0]!r}{did_you_mean(unknown[0], known)}",
+                file=place.file,
+                line=place.line,
+                column=place.column,
+            )
+    return table
 
 
 def final_table(given: Mapping[str, Given], rules: Collection[str]) -> FinalTable:

@@ -1,7 +1,7 @@
 """A journaled message judged again by another policy, from what was known of it when it came: pure.
 
-Everything that decides is asked again: rules, DNS lists (by the codes they answered then), local lists, the memory of the client's address, the
-final model, groups, lines.  Signatures are taken as they were found, since looking for others needs the text.  A rule that needs the text, too, or
+Everything that decides is asked again: rules, DNS lists (by the codes they answered then), local lists, the memory of the client's address, karma,
+the final model, groups, lines.  Signatures are taken as they were found, since looking for others needs the text.  A rule that needs the text, too, or
 hangs on one that does, is taken as it was where the policy of that time asked the same (`recheck.asks`); else it is not judged, and the verdict is
 told with what that could make of it.
 """
@@ -20,10 +20,12 @@ from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
 from oborona.policy.groups import capped
 from oborona.policy.history import refusal
+from oborona.policy.karma import KARMA, karma_hits
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.ports import FinalModel, Untaught
+from oborona.policy.personal import PERSONAL
 from oborona.policy.rules import MAX_SCORE, Rule
 from oborona.policy.scripts.scripts import SCRIPT_FAILED, Judged
 from oborona.recheck.asks import asks, hangs_on_others
@@ -101,10 +103,12 @@ class Judge:
         ]
         hits, errors = policy.compiled.run(facts, Stage.CONTENT, before)
         hits, unjudged = self._mended(hits, failed | self._failed(errors), entry, asked)
-        hits = [*capped(hits, policy.groups), *before]
+        held = [*capped(hits, policy.groups), *before]
         lines = policy.verdict
-        weighed, unknown = self._weighed(facts, hits)
-        unjudged |= unknown
+        weighed, unknown = self._weighed(facts, held)
+        karma, untold = self._karma(facts, held)
+        unjudged |= unknown | untold
+        hits = [*capped([*hits, *karma], policy.groups), *before] if karma else held
         verdict = decide(
             [*hits, *weighed],
             _findings(entry, scripted, self._checks),
@@ -117,6 +121,9 @@ class Judge:
         listed = match(*local)
         if listed is not None:
             verdict = enforced(verdict, listed, reject_score=lines.reject_score)
+            mildest = severest = verdict.action
+        elif entry.decided_by == PERSONAL:  # what a reader's list says is no matter of the policy
+            verdict = _personal(verdict, entry)
             mildest = severest = verdict.action
         else:
             low, high = self._bounds(unjudged)
@@ -174,6 +181,13 @@ class Judge:
         except NotKept as error:
             return (), {FINAL_MODEL: str(error)}
 
+    def _karma(self, facts: Facts, hits: Sequence[RuleHit]) -> tuple[Sequence[RuleHit], dict[str, str]]:
+        """Return karma's part, or why it can't be told."""
+        try:
+            return karma_hits(facts, hits, self._policy.karma, self._policy.groups), {}
+        except NotKept as error:
+            return (), {KARMA: str(error)}
+
     def _hung(self, names: Iterable[str]) -> dict[str, str]:
         """Return the rules that hang on others, with why that is of interest."""
         return {other: HANGS.format(name) for name in names for other in self._hanging.get(name, ())}
@@ -192,6 +206,11 @@ class Judge:
         """Return the lowest and the highest that rules could add that were not judged."""
         low = high = 0.0
         for name in unjudged:
+            if name == KARMA:
+                table = self._policy.karma
+                low += table.best if table.mode is Mode.LIVE else 0.0
+                high += table.worst if table.mode is Mode.LIVE else 0.0
+                continue
             rule = self._rules.get(name)
             mode = self._policy.final.mode if rule is None else rule.mode
             if mode is Mode.LIVE:
@@ -261,6 +280,14 @@ def _unlisted(facts: Facts, policy: Policy) -> Facts:
         lists_client=facts.lists_client & on,
         lists_sender=facts.lists_sender & on,
         lists_content=facts.lists_content & on,
+    )
+
+
+def _personal(verdict: Verdict, entry: Entry) -> Verdict:
+    """Return the verdict as a list of its reader has decided then."""
+    said = tuple(hit for hit in entry.rules if hit.name == PERSONAL)
+    return msgspec.structs.replace(
+        verdict, action=entry.verdict, line=entry.line, decided_by=PERSONAL, rules=(*said, *verdict.rules)
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
+from oborona.reputation.address import RepIP
 from oborona.reputation.dnslists.model import Listing
 from oborona.types import RuleHit
 
@@ -32,7 +33,10 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     robotic: dict[
         int, float | None
     ] = {}  # how regularly a type of piece came, of those whose time-lines were read
-    distinct: tuple[tuple[int, int], ...] = ()  # type and hash of what its unique pairs count
+    distinct: tuple[
+        tuple[int, int], ...
+    ] = ()  # type and hash of what was asked beside its pieces: what its unique pairs count, and who of its recipients knows the sender
+    pinned: RepIP | None = None  # what an analyst had said of the client's address
     listings: tuple[Listing, ...] = ()  # what DNS lists said
     signatures: tuple[RuleHit, ...] = ()  # those that are rules of their own
     spf_aligned: bool = False  # the part of dmarc.aligned that SPF has in it

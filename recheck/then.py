@@ -61,6 +61,7 @@ class _KnownThen(Known):
         for kind, rows in kept.counts:
             self._rows.setdefault(kind, []).extend(rows)
         self._robotic = kept.robotic
+        self.pinned = kept.pinned
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came; time-lines that no rule asked for were not read."""

@@ -1,49 +1,54 @@
-"""RepIP: what the counters remember of a client address and of its network, as one of four flags.
+"""RepIP: what the counters remember of a client address and of its network, as one of four flags and a number.
 
-Every message is evidence, by weight (`Weights`): a spam verdict of ours counts as one bad message, a complaint as five (most people
-never complain), a trap hit as ten (nobody ever asked for mail there), a pardon as five good ones.  Evidence of the last day counts in
-full, older evidence a quarter, and what is older than two weeks is forgotten by the counters.
+Every message is evidence, by weight (`Weights`): a spam verdict of ours counts as one bad message, a complaint as five (most people never
+complain), a trap hit as ten (nobody ever asked for mail there), a pardon as five good ones.
 
-    bad   = spam + 5 complaints + 10 traps         today + (two weeks - today) / 4
-    good  = messages that were no spam, less those complained of, + 5 pardons
-    share = (bad + 4 p) / (bad + good + 4)         p: the share in the network, drawn to one half by 4 messages
-    low, high = share -+ 2 sqrt(share (1 - share) / (bad + good + 5))
+    bad, good   today in full, older a quarter                   all bad, all good   two weeks in full
+    fresh       bad of today, and at most 17 of a quarter of what is older
+    share       (bad + 4 p) / (bad + good + 4), p: the share in the rest of the network, drawn to one half by 4 messages
+    low, high   share -+ 2 sqrt(share (1 - share) / (bad + good + 5))
+    spoken for  at least 5 good messages in two weeks, and all good > all bad
 
-    bad      at least 10 bad, low >= 0.8, 4 times as much bad as all good mail of two weeks, and no fewer bad messages than good ones
-    poor     at least 3 bad and low >= 0.4; or no good mail to speak of (under 3), in a network that is bad; or suddenly loud (below)
-    good     at least 20 good and high <= 0.1
+    bad      judged      fresh >= 20, low >= 0.5, all bad >= 1.2 all good + a quarter of all good mail of the rest of the network, and no fewer
+                         bad messages than good ones, whatever each of them weighs
+             cried out   10 complaints and trap hits today, at least one for a hundred messages of today that passed, and for 25 good ones of before
+             neighbour   not spoken for, a bad message, and one at least for two good ones, in a bad network
+    poor     at least 3 bad and low >= 0.4; or not spoken for, in a bad network; or suddenly loud (below)
+    good     at least 20 good, high <= 0.1, and in two weeks no more than one complaint or trap hit for 300 good messages
     unknown  everything else
 
-Good mail of two weeks is weighed in full against bad mail: an address that people get letters from (a company's NAT, a large sender) is not
-refused for a handful of bad ones.  It takes four times its two weeks by weight, and by number of messages, whatever each of them weighs, at
-least as many: one message may be judged spam, complained of and caught in a trap, but it is one message.  A network never makes an address bad, only poor.
+A network is bad when the others in it have sent 4 bad in 3 messages, 1.2 times as much bad as good mail, no fewer bad messages than good ones, and
+low >= 0.35, two weeks in full: networks of rented or infected machines hold each address to few messages, and stay what they are for weeks.  It
+makes nobody bad without a bad message of his own.
 
-Recovery.  Mail that is refused before its content is not counted, so being refused feeds nothing.  Bad evidence B, none added, weighs B / 4 when
-a day has passed: up to B = 40 the address is not refused any longer then; after two weeks nothing is left of it.
+Good mail of two weeks is weighed in full against bad mail: an address that people get letters from (a company's NAT, a large sender) is not
+refused for a handful of bad ones, and good neighbours speak for a provider's host that is new here.
+
+Reaction.  Counts are read with each connection, so the next connection after the evidence is refused.  A filter may know nothing of a new campaign, and
+its messages then pass for good; that one in a hundred is complained of within the day is more than any mail that people want.
+
+Recovery.  Mail that is refused before its content is not counted, so being refused feeds nothing.  A day after the last message that was let in
+and found bad, an address that is not in a bad network is let in again, however much it has sent: fresh is 17 at most then.  Three bad messages
+refuse it for another day.  In a bad network it may take two weeks; after these nothing is left.
 
 Suddenly loud: 50 or more messages within the hour, five times the average day of the two weeks before, under at least half as many sender
 addresses, and less than 20 good messages before, in the whole network.  Mailing lists have one sender, and large providers a past.
 
-Known limits: the counters know two windows, so evidence falls to a quarter in one step; spam verdicts of ours are among the evidence, and so a
-filter's mistake about an address lasts up to two weeks (`oborona counters forget`).
+Trust is 100 (1 - 2 share): 0 for who is not known, towards 100 with good mail, towards -100 with bad.
+
+Known limits: whoever sends less than ten messages here from each network is let in with most of them; spam through good addresses is not refused here;
+spam verdicts of ours are among the evidence, and so a filter's mistake about an address lasts a day, or longer where it goes on (`oborona counters
+forget`, `oborona reputation set`).  `docs/repip.md` has what it refuses in thirty days of made-up traffic.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from math import sqrt
 from typing import Final, NamedTuple
 
 import msgspec
 
-
-class Flag(StrEnum):
-    """What is to be expected of an address."""
-
-    GOOD = "good"
-    UNKNOWN = "unknown"
-    POOR = "poor"
-    BAD = "bad"
+from oborona.reputation.flag import Flag
 
 
 class Counts(NamedTuple):
@@ -73,6 +78,11 @@ class RepIP(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 0.0  # 0 = knows nothing, towards 1 with each message
     say: str = ""  # the evidence in words; empty where there is none
 
+    @property
+    def trust(self) -> float:
+        """Points, -100 to 100; 0 for who is not known."""
+        return 100 * (1 - 2 * self.share)
+
 
 class Weights:
     """How much each kind of evidence counts, in messages."""
@@ -84,28 +94,43 @@ class Weights:
     PRIOR: Final = 4.0  # how many messages the network's history is worth, and ignorance of the network
 
 
-BAD_LEAST: Final = 10.0
-BAD_LOW: Final = 0.8
-BAD_TO_GOOD: Final = 4.0
+BAD_LEAST: Final = 20.0  # fresh
+BAD_LOW: Final = 0.5
+BAD_TO_GOOD: Final = 1.2
+OLD_MOST: Final = 17.0  # of what is fresh: less than BAD_LEAST by three messages
+AROUND: Final = 0.25  # how much good neighbours speak for an address
+CRIES: Final = 10  # complaints and trap hits
+CRY_TO_PASSED: Final = 100  # messages of today
+CRY_TO_GOOD: Final = 25.0  # good ones before today
+NETWORK_LEAST: Final = 4.0
+NETWORK_MESSAGES: Final = 3
+NETWORK_LOW: Final = 0.35
 POOR_LEAST: Final = 3.0
 POOR_LOW: Final = 0.4
 GOOD_LEAST: Final = 20.0
 GOOD_HIGH: Final = 0.1
+GOOD_TO_CRY: Final = 300  # providers of mailboxes take 0.3 % of complaints for bad
+SPOKEN_LEAST: Final = 5.0  # good messages that set an address apart from its network
 LOUD_HOUR: Final = 50
 LOUD_TIMES: Final = 5.0
 NETWORK_GOOD: Final = 20.0  # good mail that speaks for who is loud all at once
-HARDLY: Final = 3.0  # good messages; fewer do not set an address apart from its network
 
 
 class _Evidence(NamedTuple):
-    bad: float
+    bad: float  # weighed by age
     good: float
-    good_fortnight: float  # unweighted
-    bad_messages: float  # unweighted, of two weeks: at least so many different ones
+    fresh: float
+    all_bad: float  # of two weeks
+    all_good: float
+    bad_messages: int  # of two weeks: at least so many different ones
+    cries: int  # complaints and trap hits of today
+    all_cries: int
+    passed: int  # messages of today of which nobody said anything bad
+    settled: float  # good before today
 
     @property
-    def known(self) -> float:
-        return self.bad + self.good
+    def spoken_for(self) -> bool:
+        return self.all_good >= SPOKEN_LEAST and self.all_good > self.all_bad
 
 
 def judge(address: History, network: History) -> RepIP:
@@ -116,71 +141,105 @@ def judge(address: History, network: History) -> RepIP:
         network: that of its /24 or /64, the address's own included.
 
     Returns:
-        Monotone: a further spam verdict, complaint or trap hit never makes the flag better, a further pardon never worse.
+        Monotone: a further spam verdict, complaint or trap hit never makes the flag or the trust better, a further pardon never worse.
 
     Source: Beta-binomial model with the network as its prior; the interval is the normal approximation of the Beta posterior.
     """
-    own, around = _evidence(address), _evidence(network)
-    others = _Evidence(
-        max(0.0, around.bad - own.bad),
-        max(0.0, around.good - own.good),
-        max(0.0, around.good_fortnight - own.good_fortnight),
-        max(0.0, around.bad_messages - own.bad_messages),
-    )
-    near = (others.bad + Weights.PRIOR / 2) / (others.known + Weights.PRIOR)
-    share = (own.bad + Weights.PRIOR * near) / (own.known + Weights.PRIOR)
-    margin = 2 * sqrt(share * (1 - share) / (own.known + Weights.PRIOR + 1))
+    own = _evidence(address.day, address.fortnight)
+    others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
+    near = (others.all_bad + Weights.PRIOR / 2) / (others.all_bad + others.all_good + Weights.PRIOR)
+    share = _share(own.bad, own.good, near)
+    low, high = _interval(share, own.bad + own.good)
+    neighbour = not own.spoken_for and _is_bad(others)
     flag = Flag.UNKNOWN
-    if _bad(own, share - margin):
+    if _judged(own, others, low) or _cried_out(own) or (neighbour and 2 * own.bad_messages > own.all_good):
         flag = Flag.BAD
     elif any(
         (
-            own.bad >= POOR_LEAST and share - margin >= POOR_LOW,
-            own.good < HARDLY and _bad_around(others),
-            max(others.good_fortnight, own.good_fortnight - address.hour) < NETWORK_GOOD and _loud(address),
+            neighbour,
+            own.bad >= POOR_LEAST and low >= POOR_LOW,
+            max(others.all_good, own.all_good - address.hour) < NETWORK_GOOD and _loud(address),
         )
     ):
         flag = Flag.POOR
-    elif own.good >= GOOD_LEAST and share + margin <= GOOD_HIGH:
+    elif own.good >= GOOD_LEAST and high <= GOOD_HIGH and own.all_good >= GOOD_TO_CRY * own.all_cries:
         flag = Flag.GOOD
+    known = own.bad + own.good
     return RepIP(
         flag=flag,
         share=share,
-        confidence=own.known / (own.known + Weights.PRIOR),
-        say=_say(address, network, own),
+        confidence=known / (known + Weights.PRIOR),
+        say=_say(address, network, known=bool(known), neighbour=neighbour),
     )
 
 
-def _evidence(history: History) -> _Evidence:
-    day, fortnight = history.day, history.fortnight
+def _less(all_: Counts, part: Counts) -> Counts:
+    return Counts(*(max(0, one - other) for one, other in zip(all_, part, strict=True)))
+
+
+def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
     bad_day, good_day = _weigh(day)
     bad_all, good_all = _weigh(fortnight)
+    old = Weights.OLD * max(0.0, bad_all - bad_day)
+    settled = max(0.0, good_all - good_day)
     return _Evidence(
-        bad_day + Weights.OLD * max(0.0, bad_all - bad_day),
-        good_day + Weights.OLD * max(0.0, good_all - good_day),
-        good_all,
-        max(fortnight.spam, fortnight.complaints, fortnight.traps),
+        bad=bad_day + old,
+        good=good_day + Weights.OLD * settled,
+        fresh=bad_day + min(OLD_MOST, old),
+        all_bad=bad_all,
+        all_good=good_all,
+        bad_messages=max(fortnight.spam, fortnight.complaints, fortnight.traps),
+        cries=day.complaints + day.traps,
+        all_cries=fortnight.complaints + fortnight.traps,
+        passed=_passed(day),
+        settled=settled,
     )
 
 
 def _weigh(counts: Counts) -> tuple[float, float]:
     bad = counts.spam + Weights.COMPLAINT * counts.complaints + Weights.TRAP * counts.traps
-    fine = max(0, counts.seen - counts.spam - counts.complaints - counts.traps)
-    return bad, fine + Weights.PARDON * counts.pardons
+    return bad, _passed(counts) + Weights.PARDON * counts.pardons
 
 
-def _bad(own: _Evidence, low: float) -> bool:
+def _passed(counts: Counts) -> int:
+    return max(0, counts.seen - counts.spam - counts.complaints - counts.traps)
+
+
+def _share(bad: float, good: float, prior: float) -> float:
+    return (bad + Weights.PRIOR * prior) / (bad + good + Weights.PRIOR)
+
+
+def _interval(share: float, known: float) -> tuple[float, float]:
+    margin = 2 * sqrt(share * (1 - share) / (known + Weights.PRIOR + 1))
+    return share - margin, share + margin
+
+
+def _judged(own: _Evidence, others: _Evidence, low: float) -> bool:
     return (
-        own.bad >= BAD_LEAST
+        own.fresh >= BAD_LEAST
         and low >= BAD_LOW
-        and own.bad >= BAD_TO_GOOD * own.good_fortnight
-        and own.bad_messages >= own.good_fortnight
+        and own.all_bad >= BAD_TO_GOOD * own.all_good + AROUND * others.all_good
+        and own.bad_messages >= own.all_good
     )
 
 
-def _bad_around(others: _Evidence) -> bool:
-    share = (others.bad + Weights.PRIOR / 2) / (others.known + Weights.PRIOR)
-    return _bad(others, share - 2 * sqrt(share * (1 - share) / (others.known + Weights.PRIOR + 1)))
+def _cried_out(own: _Evidence) -> bool:
+    return (
+        own.cries >= CRIES
+        and CRY_TO_PASSED * own.cries >= own.passed
+        and CRY_TO_GOOD * own.cries >= own.settled
+    )
+
+
+def _is_bad(others: _Evidence) -> bool:
+    share = _share(others.all_bad, others.all_good, 0.5)
+    return (
+        others.all_bad >= NETWORK_LEAST
+        and others.bad_messages >= NETWORK_MESSAGES
+        and others.all_bad >= BAD_TO_GOOD * others.all_good
+        and others.bad_messages >= others.all_good
+        and _interval(share, others.all_bad + others.all_good)[0] >= NETWORK_LOW
+    )
 
 
 def _loud(address: History) -> bool:
@@ -192,11 +251,13 @@ def _loud(address: History) -> bool:
     )
 
 
-def _say(address: History, network: History, own: _Evidence) -> str:
+def _say(address: History, network: History, *, known: bool, neighbour: bool) -> str:
     fortnight = address.fortnight
-    if not fortnight.seen and not own.known:
-        return f"new here; network: {_words(network.fortnight)}" if network.fortnight.seen else ""
-    return f"{_words(fortnight)} in two weeks, {address.hour} in the last hour"
+    around = f"network: {_words(network.fortnight)}"
+    if not fortnight.seen and not known:
+        return f"new here; {around}" if network.fortnight.seen else ""
+    own = f"{_words(fortnight)} in two weeks, {address.hour} in the last hour"
+    return f"{own}; {around}" if neighbour else own
 
 
 def _words(counts: Counts) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,10 @@ import pytest
 from hypothesis import settings
 
 from tests.peers.dns import Zones
+
+# Some hundreds of programs are started here: where the environment says so, each would compile all modules anew, for a second of CPU.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("house", deadline=None)  # how long an example takes is the machine's affair
 settings.load_profile("house")

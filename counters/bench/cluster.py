@@ -128,7 +128,7 @@ class ClusterWatch:
                 return 0
             self._progress[number] = Progress(self._reader, owner, float("inf"))
         progress = self._progress[number]
-        progress.look(now)
+        progress.look(now, now)
         return progress.covered(self._done)
 
     def size(self) -> Size:

@@ -102,6 +102,7 @@ class Asking:
         self._nodes = nodes
         self._progress = progress
         self._recent = recent
+        self._under_way: list[float] = []  # when each round began that is not over, monotonic seconds
         self.done = 0
 
     async def ask(self, keys: Collection[bytes], halves: Collection[bytes], reference: int) -> Stored:
@@ -117,15 +118,26 @@ class Asking:
         """
         while True:
             if not self._progress.id:
-                self._progress.look(time.monotonic())
+                self._look()
             outbox = self._progress.id
-            stored = await self._round(keys, halves, reference)
+            began = time.monotonic()
+            self._under_way.append(began)
+            try:
+                stored = await self._round(keys, halves, reference, began)
+            finally:
+                self._under_way.remove(began)
             if self._progress.id == outbox:
                 return stored
             self._recent.clear()  # begun, or begun anew: what pages say of the other one is of no use
 
-    async def _round(self, keys: Collection[bytes], halves: Collection[bytes], reference: int) -> Stored:
+    def _look(self) -> None:
+        """Look at the outbox; however long a round takes, what it uses may be as old as when it began."""
         now = time.monotonic()
+        self.done = self._progress.look(now, min(self._under_way, default=now))
+
+    async def _round(
+        self, keys: Collection[bytes], halves: Collection[bytes], reference: int, now: float
+    ) -> Stored:
         stored = Stored(self._progress)
         wanted: list[bytes] = []
         # pairs first: a node answers in order, so a page of P that has a flush tells that a page of U has it, too
@@ -139,7 +151,7 @@ class Asking:
         pages = pages_of(wanted)
         questions: list[Question] = [(page.slot, pack(page.words(outbox))) for page in pages]
         replies = await self._nodes.ask(questions) if questions else []
-        self.done = self._progress.look(time.monotonic())
+        self._look()
         asked_for = set(keys)
         for page, reply in zip(pages, replies, strict=True):
             found = answer_of(page, reply, reference, halves)

@@ -16,7 +16,7 @@ from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Address, Reply
 from oborona.errors import StoreError, StoreVersion
 
-VERSION: Final = 2
+VERSION: Final = 3
 LIBRARY: Final = "oborona_counters_"
 ADD: Final = f"oborona_add_{VERSION}".encode()
 

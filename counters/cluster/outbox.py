@@ -36,11 +36,12 @@ from oborona.counters.lmdb_store import (
     I64,
     NEWEST_KEY,
     POSITION_KEY,
+    TAKES_NOTHING,
     U32,
-    VERSION,
     VERSION_KEY,
     as_store_error,
     check_version,
+    note_taking,
     positions,
     put_position,
 )
@@ -67,6 +68,7 @@ class Step(msgspec.Struct, frozen=True):
     number: int
     tags: list[int]  # that it has something for
     data: bytes
+    takes: bool = False  # something is taken back in it
 
 
 class Outbox:
@@ -98,7 +100,7 @@ class Outbox:
             return
         if txn.stat()["entries"]:
             raise StoreError(f"{self.directory} holds another program's data")
-        txn.put(VERSION_KEY, U32.pack(VERSION))
+        txn.put(VERSION_KEY, U32.pack(TAKES_NOTHING))
         txn.put(ID_KEY, secrets.token_bytes(ID_BYTES))
         txn.put(TAGS_KEY, np.zeros((2, TAGS), "<u8").tobytes())
         txn.put(DONE_KEY, U64.pack(0))
@@ -201,6 +203,8 @@ class Outbox:
                 put_position(txn, owner, position)
             if made is not None:
                 txn.put(STEP_KEY + NUMBER.pack(made.number), made.data)
+                if made.takes:
+                    note_taking(txn)
                 for owner, position in moved.items():
                     before = self.positions.get(owner, Position()).sequence
                     if position.sequence > before:

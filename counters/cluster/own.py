@@ -35,6 +35,16 @@ class Own:
         if key in self._waiting.counted and key not in self._outgoing.buffer.forgotten:
             yield from self._waiting.counts(key, stored.after(key))
 
+    def take_backs(self, key: bytes, stored: Stored) -> Iterator[tuple[int, int]]:
+        """Yield the same of what they take back."""
+        if key in self._waiting.taken and key not in self._outgoing.buffer.forgotten:
+            yield from self._waiting.take_backs(key, stored.after(key))
+
+    @property
+    def takes(self) -> bool:
+        """Whether something is taken back that may not be in the cluster yet."""
+        return bool(self._waiting.taken or self._outgoing.buffer.taken)
+
     def halves(self, keys: Sequence[bytes]) -> Iterator[bytes]:
         """Yield the P's of those of our pairs of these U's that the cluster may not have decided yet."""
         pairs = self._outgoing.buffer.pairs

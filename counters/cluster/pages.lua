@@ -1,7 +1,7 @@
-#!lua name=oborona_counters_2
+#!lua name=oborona_counters_3
 -- Steps of an outbox into the pages of one tag: each wholly, once, and in order.
 --
---   FCALL oborona_add_2 <keys> {word}a page... <body> <order>
+--   FCALL oborona_add_3 <keys> {word}a page... <body> <order>
 --
 --   order   the step that must have been the last one of this outbox here, and this one: two u64
 --   body    id of the outbox, 8 bytes; current bucket i32; flags u8: 1 if what is out of the windows may be dropped, 2 if
@@ -26,6 +26,7 @@ local CHUNK = 1000              -- arguments to one command; Lua takes below 800
 local HALF = 2097152            -- 2^21: three digits of seven bits
 local TOP_BITS = 0x102040       -- the highest bit of each of three digits
 local LEVELS, METRICS = 9, 6
+local TAKEN_LEVELS = 7          -- of what is taken back, behind the others
 local DOOR_BYTES = 4 * 128      -- slots at the door of a page
 local DOOR_RING = 65536
 
@@ -74,23 +75,63 @@ local function add(record, cell)
         .. struct.pack('<I4I4', a + b + sum % 2048 * HALF, floor(high / 1024) * 1024 + floor(sum / 2048))
 end
 
--- Cells of one place from sums of digits, [level * METRICS + metric], heaviest first.
+-- Whether a cell of a record takes back.
+local function takes(record, at)
+    return floor(record:byte(at + 5) / 4) % 16 >= LEVELS
+end
+
+-- Bring the digits of one metric's sum to 0..127 each; returns what is left over, below zero if the sum is.
+local function carry(sums, metric)
+    local over = 0
+    for level = 0, LEVELS - 1 do
+        local digit = sums[level * METRICS + metric] + over
+        over = floor(digit / 128)
+        sums[level * METRICS + metric] = digit % 128
+    end
+    return over
+end
+
+-- Subtract what is taken back of one metric; what there is too little of stays taken back.
+local function subtract(sums, metric)
+    for level = 0, TAKEN_LEVELS - 1 do
+        local taken = (LEVELS + level) * METRICS + metric
+        sums[level * METRICS + metric] = sums[level * METRICS + metric] - sums[taken]
+        sums[taken] = 0
+    end
+    local over = carry(sums, metric)
+    if over >= 0 then
+        return over
+    end
+    for level = 0, LEVELS - 1 do
+        sums[level * METRICS + metric] = -sums[level * METRICS + metric]
+    end
+    local most = carry(sums, metric) - over > 0
+    for level = TAKEN_LEVELS, LEVELS - 1 do
+        most = most or sums[level * METRICS + metric] > 0
+    end
+    for level = 0, LEVELS - 1 do
+        if level < TAKEN_LEVELS then
+            sums[(LEVELS + level) * METRICS + metric] = most and 127 or sums[level * METRICS + metric]
+        end
+        sums[level * METRICS + metric] = 0
+    end
+    return 0
+end
+
+-- Cells of one place from sums of digits, [level * METRICS + metric], heaviest first, those that take back behind.
 local function cells(head, sums)
     for metric = 0, METRICS - 1 do
-        local carry = 0
-        for level = 0, LEVELS - 1 do
-            local digit = sums[level * METRICS + metric] + carry
-            carry = floor(digit / 128)
-            sums[level * METRICS + metric] = digit % 128
-        end
-        if carry > 0 then -- beyond 2^63-1, where it stays
+        local over = sums.takes and subtract(sums, metric) or carry(sums, metric)
+        if over > 0 then -- beyond 2^63-1, where it stays
             for level = 0, LEVELS - 1 do
                 sums[level * METRICS + metric] = 127
             end
         end
     end
     local found = {}
-    for level = LEVELS - 1, 0, -1 do
+    local levels = sums.takes and LEVELS + TAKEN_LEVELS or LEVELS
+    for place = 1, levels do
+        local level = place <= LEVELS and LEVELS - place or LEVELS + levels - place
         local at = level * METRICS
         local first = sums[at] + sums[at + 1] * 128 + sums[at + 2] * 16384
         local second = sums[at + 3] + sums[at + 4] * 128 + sums[at + 5] * 16384
@@ -134,6 +175,12 @@ local function tidy(record, reference)
                 order[#order + 1] = place
             end
             local level = floor(high / 1024) % 16
+            if level >= LEVELS and not place.takes then
+                place.takes = true
+                for digit = LEVELS * METRICS, (LEVELS + TAKEN_LEVELS) * METRICS - 1 do
+                    place[digit] = 0
+                end
+            end
             local first = low % HALF
             local second = floor(low / HALF) + high % 1024 * 2048
             local base = level * METRICS
@@ -152,11 +199,12 @@ local function tidy(record, reference)
 end
 
 local function merge(record, delta, reference)
-    local merged = record
+    local merged, taken = record, false
     for at = 1, #delta, 8 do
         merged = add(merged, delta:sub(at, at + 7))
+        taken = taken or takes(delta, at)
     end
-    if floor(#merged / TIDY_BYTES) ~= floor(#record / TIDY_BYTES) then
+    if taken or floor(#merged / TIDY_BYTES) ~= floor(#record / TIDY_BYTES) then
         return tidy(merged, reference)
     end
     return merged
@@ -167,7 +215,7 @@ local function seen_in_day(record, day)
     local reference = day * BUCKETS_A_DAY
     for at = 1, #record, 8 do
         local low, high = struct.unpack('<I4I4', record, at)
-        if low % 128 > 0 and day_of(absolute(floor(high / 32768), reference)) == day then
+        if low % 128 > 0 and not takes(record, at) and day_of(absolute(floor(high / 32768), reference)) == day then
             return true
         end
     end
@@ -436,4 +484,4 @@ local function oborona_add(keys, args)
     return step
 end
 
-redis.register_function('oborona_add_2', oborona_add)
+redis.register_function('oborona_add_3', oborona_add)

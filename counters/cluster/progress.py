@@ -38,11 +38,12 @@ class Progress:
         self._floor = 0  # the last flush before those
         self._done: deque[tuple[float, int]] = deque()  # when, and up to which step all was done
 
-    def look(self, now: float) -> int:
+    def look(self, now: float, oldest: float) -> int:
         """Look at the outbox; returns up to which flush nothing needs to be kept.
 
         Args:
             now: monotonic seconds.
+            oldest: when those began who use answers now: these are `stale_s` older at most.
 
         Raises:
             StoreError: it cannot be read.
@@ -67,9 +68,9 @@ class Progress:
             (done,) = U64.unpack(txn.get(DONE_KEY, bytes(U64.size)))
         if not self._done or self._done[-1][1] != done:
             self._done.append((now, done))
-        while len(self._done) > 1 and self._done[1][0] <= now - self._stale_s:
+        while len(self._done) > 1 and self._done[1][0] <= oldest - self._stale_s:
             self._done.popleft()
-        if self._done[0][0] <= now - self._stale_s:
+        if self._done[0][0] <= oldest - self._stale_s:
             self._forget(self._done[0][1])
         return self._floor
 

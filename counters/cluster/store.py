@@ -23,7 +23,7 @@ from typing import Final
 import lmdb
 
 from oborona.counters import decode, record
-from oborona.counters.buffer import ENTRIES, cells_of
+from oborona.counters.buffer import ENTRIES, cells_of, taken_cells_of
 from oborona.counters.cluster.asking import Asking, Stored
 from oborona.counters.cluster.nodes import Nodes
 from oborona.counters.cluster.own import Own
@@ -35,9 +35,9 @@ from oborona.counters.cluster.wire import Access
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import SPOOLS, Reader
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
-from oborona.counters.pending import add_to, waiting_cells
+from oborona.counters.pending import Unstored, add_to, take_from, waiting_cells
 from oborona.counters.remembered import Remembered
-from oborona.counters.rows import first_window, with_packed
+from oborona.counters.rows import first_window, from_zero, with_packed, without_packed
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
@@ -161,17 +161,31 @@ class ClusterCounters(Adding):
                 if first is not None:
                     rows[place] = with_packed(rows[place], packed, first)
         add_to(rows, keys, [self._outgoing.buffer.counts], now)
+        if self._remembered.signed or self._own.takes:
+            rows = self._taken_from(rows, keys, stored, now)
         if stored.missing:
             raise StorePartial(
                 f"{stored.missing} of {len(keys)} shingles are not answered for: {self._nodes.trouble}", rows
             )
         return rows
 
+    def _taken_from(self, rows: Rows, keys: list[bytes], stored: Stored, now: float) -> Rows:
+        """Return rows without what we take back and the cluster does not yet, and nothing below zero."""
+        last = bucket_of(now)
+        for place, key in enumerate(keys):
+            for bucket, packed in self._own.take_backs(key, stored):
+                first = first_window(bucket, last)
+                if first is not None:
+                    rows[place] = without_packed(rows[place], packed, first)
+        take_from(rows, keys, [self._outgoing.buffer.taken], now)
+        return list(map(from_zero, rows))
+
     def _cells(self, key: bytes, stored: Stored) -> bytes:
         """Return all that is counted under a key, as cells of a record."""
         own = [
             *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
-            waiting_cells(key, [self._outgoing.buffer.counts]),
+            *(taken_cells_of(packed, bucket) for bucket, packed in self._own.take_backs(key, stored)),
+            waiting_cells(key, Unstored([self._outgoing.buffer.counts], [self._outgoing.buffer.taken])),
             *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
         ]
         return self._own.record(key, stored) + b"".join(own)

@@ -71,7 +71,8 @@ class Taking:
                 doorkeeper=self._doorkeeper,
             )
             tags = [share.tag for share in made.shares]
-            step = Step(number, tags, steps.encode(made.shares, now)) if tags else None
+            takes = any(one.takes for one in collected.batches)
+            step = Step(number, tags, steps.encode(made.shares, now), takes) if tags else None
             self._outbox.take(collected.positions, self._orphans, self._clock.newest, step)
             candidates.feed(self.heavy, made.parts, now)
             foreign = sum(one.total.foreign for one in made.parts)

@@ -22,6 +22,7 @@ class Waiting:
         self._flushes: deque[tuple[int, Buffer]] = deque()
         self._entries = 0
         self.counted: dict[bytes, deque[tuple[int, int, int]]] = {}  # key → (flush, bucket, packed)
+        self.taken: dict[bytes, deque[tuple[int, int, int]]] = {}
         self.paired: dict[
             bytes, deque[tuple[int, tuple[bytes, int], int]]
         ] = {}  # U → (flush, (P, day), bucket)
@@ -34,9 +35,10 @@ class Waiting:
         """Keep a flush; what is too old to be kept beside it is not seen any more until it is in the cluster."""
         for key in buffer.forgotten:
             self.hidden[key] = sequence
-        for bucket, summed in buffer.counts.items():
-            for key, packed in summed.items():
-                self.counted.setdefault(key, deque()).append((sequence, bucket, packed))
+        for kept, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
+            for bucket, summed in brought.items():
+                for key, packed in summed.items():
+                    kept.setdefault(key, deque()).append((sequence, bucket, packed))
         for distinct, firsts in buffer.pairs.items():
             have = self.paired.setdefault(distinct, deque())
             have.extend((sequence, sight, bucket) for sight, bucket in firsts.items())
@@ -52,8 +54,17 @@ class Waiting:
 
     def counts(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
         """Yield (bucket, packed sum) of what flushes after this one count under a key since it was forgotten."""
+        return self._since(self.counted, key, after)
+
+    def take_backs(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
+        """Yield the same of what they take back."""
+        return self._since(self.taken, key, after)
+
+    def _since(
+        self, kept: dict[bytes, deque[tuple[int, int, int]]], key: bytes, after: int
+    ) -> Iterator[tuple[int, int]]:
         since = max(after + 1, self.hidden.get(key, 0))
-        for sequence, bucket, packed in self.counted.get(key, ()):
+        for sequence, bucket, packed in kept.get(key, ()):
             if sequence >= since:
                 yield bucket, packed
 
@@ -66,9 +77,10 @@ class Waiting:
     def _drop_oldest(self) -> None:
         sequence, buffer = self._flushes.popleft()
         self._entries -= buffer.entries
-        for summed in buffer.counts.values():
-            for key in summed:
-                _cut(self.counted, key, sequence)
+        for kept, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
+            for summed in brought.values():
+                for key in summed:
+                    _cut(kept, key, sequence)
         for distinct in buffer.pairs:
             _cut(self.paired, distinct, sequence)
         for key in buffer.forgotten:

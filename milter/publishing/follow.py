@@ -40,6 +40,7 @@ class FollowedPolicy:
         schema: the facts that rules may name.
         key: of this service, as its publisher has it.
         source: the folder of which there are copies, as errors name it.
+        before: what was known of policies before the fork, shared with other workers until it changes; None = nothing.
         prepare: called in a thread with a policy before the worker is ready for it, and with the one in use.
     """
 
@@ -51,6 +52,8 @@ class FollowedPolicy:
         key: bytes,
         source: Path,
         prepare: Callable[[Policy, Policy | None], None] = lambda _next, _current: None,
+        *,
+        before: Before | None = None,
     ) -> None:
         self._folder = state / FOLDER
         self._worker = worker
@@ -58,7 +61,7 @@ class FollowedPolicy:
         self._key = key
         self._source = source
         self._prepare = prepare
-        self._before = Before()
+        self._before = before or Before()
         self._loading: asyncio.Task[None] | None = None
         self._page: Page | None = None
         self._policy: Policy | None = None

@@ -80,6 +80,9 @@ class Child:
         except OSError as error:
             ours.close()
             raise Unstartable(f"no process to be had: {error.strerror}") from error
+        except BaseException:  # nobody waits for it any more; it ends when nobody is at the other end
+            ours.close()
+            raise
         child = cls(process, stream, writer)
         try:
             async with asyncio.timeout(START_S):

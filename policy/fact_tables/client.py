@@ -6,7 +6,7 @@ from typing import Final
 
 from oborona.authentication.model import Result
 from oborona.policy.fact_tables.area import SHARE, Area, Words, fact
-from oborona.reputation.address import Flag
+from oborona.reputation.flag import Flag
 from oborona.types import Stage
 
 _C = Stage.CONNECT

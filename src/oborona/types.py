@@ -75,6 +75,7 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True):
 
     shingles: tuple[Shingle, ...]  # distinct; counted once each per message
     pairs: tuple[Pair, ...]  # decided by the store
+    contacts: tuple[Shingle, ...] = ()  # of those the `both` that tell whether a recipient knows the sender
 
 
 class Metric(IntEnum):
@@ -135,6 +136,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     login: str = ""  # SASL login; empty = not authenticated
     own: bool = False  # the client is in a network of the site, or came by a submission port
     queue_id: str = ""
+
+
+class Proved(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sent a message, as far as it was proved; empty where it was not. Lower case, domains in A-labels."""
+
+    author: str = ""  # address in From
+    author_domain: str = ""  # its registrable domain
+    sender: str = ""  # MAIL FROM
+    account: str = ""  # login of one of our own people
 
 
 class Finding(msgspec.Struct, frozen=True):

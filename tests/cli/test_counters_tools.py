@@ -115,7 +115,7 @@ def test_top_as_json_takes_type_metric_window_and_service(state: Path) -> None:
         "window": "fortnight",
         "top": [{"shingle": name_of(SENDERS[0]), "count": 1}],
     }
-    ours = json.loads(run(state, "top", "from", "--out", "--json").stdout)
+    ours = json.loads(run(state, "top", "from", "--prefix", "out", "--json").stdout)
     assert ours["top"] == [{"shingle": name_of(SENDERS[2]), "count": 7}]
     assert shingle_of(ours["top"][0]["shingle"]) == SENDERS[2]
 
@@ -228,11 +228,35 @@ def test_show_draws_what_our_people_sent(state: Path) -> None:
     incoming = run(state, "show", name_of(SENDERS[2]))
     assert incoming.exit_code == 0, incoming.stderr
     assert all(" 30 " in line for line in incoming.stdout.splitlines() if line.startswith("seen"))
-    outgoing = run(state, "show", name_of(SENDERS[2]), "--out")
+    outgoing = run(state, "show", name_of(SENDERS[2]), "--prefix", "out")
     assert outgoing.exit_code == 0, outgoing.stderr
     assert all(" 7 " in line for line in outgoing.stdout.splitlines() if line.startswith("seen"))
     assert "seen" in incoming.stdout
     assert "seen" in outgoing.stdout
+
+
+@pytest.mark.parametrize("prefix", list(Prefix))
+def test_every_service_is_shown_and_has_a_top_and_is_forgotten(tmp_path: Path, prefix: Prefix) -> None:
+    writer = CounterWriter(tmp_path / "counters")
+    worker = LmdbCounters(tmp_path / "counters", "worker-0", environment=writer.environment)
+    now = time.time()
+    worker.add(Pieces(shingles=(SENDERS[1],), pairs=()), Amounts(seen=3), now, prefix)
+    worker.take_back([SENDERS[1]], Amounts(seen=1), now, prefix)
+    worker.close()
+    writer.step(time.time())
+    writer.keep_top()
+    writer.close()
+    shown = run(tmp_path, "show", name_of(SENDERS[1]), "--prefix", prefix)
+    assert [" 2 " in line for line in shown.stdout.splitlines() if line.startswith("seen")] == [True, True]
+    ranks = json.loads(run(tmp_path, "top", "from", "--prefix", prefix, "--json").stdout)
+    assert ranks["top"] == [{"shingle": name_of(SENDERS[1]), "count": 2}]
+    shares = json.loads(run(tmp_path, "stats", "--types", "--json").stdout)["types"]
+    assert [share["prefix"] for share in shares] == [prefix]
+    assert run(tmp_path, "verify").exit_code == 0
+    assert (
+        f"{prefix}, in two weeks: seen 2"
+        in run(tmp_path, "forget", name_of(SENDERS[1]), "--prefix", prefix, "--yes").stdout
+    )
 
 
 def test_show_looks_at_its_argument_before_the_store(tmp_path: Path) -> None:
@@ -328,7 +352,7 @@ def test_beside_a_running_writer(state: Path, running: subprocess.Popen[bytes]) 
     assert json.loads(run(state, "stats", "--json").stdout)["writer"] == ours
     assert run(state, "verify").exit_code == 0
     assert run(state, "top", "from").exit_code == 0
-    told = run(state, "forget", name_of(SENDERS[2]), "--out", "--yes")
+    told = run(state, "forget", name_of(SENDERS[2]), "--prefix", "out", "--yes")
     assert ours in told.stdout
     until(lambda: seen(state, SENDERS[2], Prefix.OUT) == 0)
     assert seen(state, SENDERS[2]) == 30

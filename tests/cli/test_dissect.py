@@ -20,7 +20,7 @@ from oborona.message.dissection import Dissection
 from oborona.message.shingles import Hasher
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.load import load_policy
+from oborona.policy.load import Policy, load_policy
 from oborona.policy.scan import Scan, Site, scan
 from oborona.types import Client, Envelope
 
@@ -119,8 +119,7 @@ def test_findings_say_what_they_mean() -> None:
     assert finding["meaning"].startswith("HTML with text that a reader does not see")
 
 
-def scanned(raw: bytes, state: Path) -> Scan:
-    policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
+def scanned(raw: bytes, state: Path, policy: Policy) -> Scan:
     site = Site(name="mx", hasher=Hasher(secret.load(state).shingles), counters=MemoryCounters())
     envelope = Envelope(
         client=Client(ip="192.0.2.7", name="m.a.example"),
@@ -133,9 +132,10 @@ def scanned(raw: bytes, state: Path) -> Scan:
 
 def test_hashes_and_findings_are_those_of_a_scan(tmp_path: Path) -> None:
     secret.make(tmp_path)
+    policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
     for mail in sorted(GOLDEN.glob("mails/*.eml")):
         found = json.loads(run("--state", tmp_path, "dissect", "--json", mail, *ENVELOPE).stdout)
-        scan_of_it = scanned(mail.read_bytes(), tmp_path)
+        scan_of_it = scanned(mail.read_bytes(), tmp_path, policy)
         counted = {(one["type"], int(one["hash"], 16)) for one in found["shingles"]}
         assert set(scan_of_it.pieces.shingles) <= counted, mail.name
         pairs = {(one["type"], int(one["hash"], 16)) for one in found["pairs"]}

@@ -205,6 +205,29 @@ def test_folders_and_mailboxes_are_told_apart_by_the_word_in_their_name(tmp_path
     ]
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_what_is_no_mail_is_passed_over_and_named(tmp_path: Path, shuffled: bool) -> None:
+    for name in ("ham", "spam"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.eml").write_text("Subject: one\n\n1\n")
+    odd = {"2.json": b'{"verdict": "accept"}\n', "3.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "4": b""}
+    for name, octets in odd.items():
+        (tmp_path / "ham" / name).write_bytes(octets)
+    with SortedMail(below(tmp_path), shuffled=shuffled) as found:
+        assert sorted(one.name for one in found) == [f"{tmp_path}/ham/1.eml", f"{tmp_path}/spam/1.eml"]
+        assert sorted(found.no_mail) == sorted(f"{tmp_path}/ham/{name}" for name in odd)
+
+
+def test_what_is_no_mail_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
+    for name in ("ham", "spam"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.eml").write_text("Subject: one\n\n1\n")
+        (tmp_path / name / "1.json").write_text("{}\n")
+    said = run("model", "train", "--from", str(tmp_path), status=70).stderr
+    assert f"{tmp_path}/ham/1.json: there is no message in it, passed over (and 1 more)\n" in said
+    assert "80 of each" in said
+
+
 def test_mail_comes_in_the_order_of_its_newest_hop(tmp_path: Path) -> None:
     hop = "Received: from a by b; Fri, {} Nov 2026 10:00:00 +0000\n"
     late = (hop.format(20) + hop.format(2) + "Date: Fri, 1 Nov 2002 10:00:00 +0000\n\nx\n").encode()

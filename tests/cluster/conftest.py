@@ -9,17 +9,17 @@ import pytest
 from oborona.counters.cluster import function
 from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Access, Address
-from tests.peers.redis import Cluster
+from tests.peers.redis import PATIENT, Cluster
 
 
 def access_of(cluster: Cluster) -> Access:
-    """Return how to reach a cluster, by all of its nodes."""
-    return Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+    """Return how to reach a cluster, by all of its nodes; on a machine under load a connection takes its time."""
+    return Access(nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0)
 
 
 @pytest.fixture(scope="session")
 def three_primaries() -> Iterator[Cluster]:
-    with Cluster(replicas=0) as cluster:
+    with Cluster(replicas=0, settings=PATIENT) as cluster:
         yield cluster
 
 

@@ -23,6 +23,7 @@ from oborona.types import Amounts, Pair, Pieces, Shingle
 
 NOON: Final = 20_000 * 86_400 + 43_200.0
 KNOWN: Final = 2_000  # shingles that come again
+TAKEN_EACH: Final = 3  # messages: then the one before is taken back
 STEP_S: Final = 0.5  # `applied` is noted with the next step
 SENT_S: Final = 60.0  # bounds a hang
 SENDER: Final = """
@@ -56,6 +57,7 @@ class Load:
         self.model = MemoryCounters()
         self._random = random.Random(5)
         self._seen: set[Shingle] = set()
+        self._before: tuple[Shingle, ...] = ()  # of the message before
         self._pause_s = pause_s
         self._trouble = self._partial_at = self._lacked_at = 0.0
         self._done_at = time.monotonic()
@@ -112,13 +114,26 @@ class Load:
         self.worker.flush(NOON)
         await asyncio.to_thread(self._wait_until_sent)
 
+    async def until_acknowledged(self, tag: int) -> None:
+        """Go on adding until this tag says that it has a step that was not made yet."""
+        end = time.monotonic() + SENT_S
+        made = max(self._tags()[0], default=0)
+        while max(self._tags()[1][tag : tag + 1], default=0) <= made:
+            assert time.monotonic() < end, self.reports
+            await asyncio.sleep(0.05)
+
     def lacking(self) -> bool:
         """Whether the cluster lacks something that was taken."""
+        last, applied = self._tags()
+        return not last or any(has < wanted for has, wanted in zip(applied, last, strict=True))
+
+    def _tags(self) -> tuple[list[int], list[int]]:
+        """Return by tag the last step made for it, and the last one that it has; empty while there is no outbox."""
         with self.worker._reader.transaction() as txn:
             if txn is None:
-                return True
-            last, applied = np.frombuffer(txn.get(TAGS_KEY, b""), "<u8").reshape(2, -1)
-            return bool((applied < last).any())
+                return [], []
+            last, applied = np.frombuffer(txn.get(TAGS_KEY, b""), "<u8").reshape(2, -1).tolist()
+            return last, applied
 
     async def differences(self, access: Access, directory: Path) -> list[Shingle]:
         """Return what somebody who never added anything reads otherwise than it is."""
@@ -163,6 +178,9 @@ class Load:
             self.figures.slowest_ms = max(self.figures.slowest_ms, took_ms)
             for counters in (self.worker, self.model):
                 counters.add(pieces, Amounts(seen=1), NOON)
+                if self.figures.messages % TAKEN_EACH == 0:
+                    counters.take_back(self._before, Amounts(seen=1), NOON)
+            self._before = pieces.shingles
             self._seen.update(asked, (pair.both for pair in pieces.pairs))
             self.figures.messages += 1
             if time.monotonic() - flushed >= 0.1:

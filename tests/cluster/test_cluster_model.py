@@ -2,7 +2,7 @@
 
 The invariant: whatever is added, flushed, sent, forgotten, cut off by a crash of worker or sender at any point, sent
 without an answer, or lost by a shard that falls back to what it was, in any order: a read gives what a memory store gives
-that got the same adds; minus, after a crash of a worker, what it had not flushed. After a shard has fallen back this holds
+that got the same adds and take-backs, and of those that cancel each other none; minus, after a crash of a worker, what it had not flushed. After a shard has fallen back this holds
 once the sender has asked what it has.
 """
 
@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,11 @@ PAIRS = [
     for sender in (1, 2)
     for to in (1, 2)
 ]
-ASKED = [*SHINGLES, *dict.fromkeys(shingle for pair in PAIRS for shingle in pair)]
+UNDONE = [
+    Shingle(9, first + 7) for first in FIRST_BITS
+]  # that take-backs are tried on: no sum of theirs is saturated
+ASKED = [*SHINGLES, *UNDONE, *dict.fromkeys(shingle for pair in PAIRS for shingle in pair)]
+PREFIXES = [Prefix.IN, Prefix.OUT, Prefix.DELETED]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
 
@@ -47,6 +52,9 @@ amounts = st.one_of(
     st.just(Amounts(seen=1)),
     st.builds(Amounts, *[st.integers(0, 300)] * 6),
     st.builds(Amounts, *[st.sampled_from([0, 1, 127, 128, 2**14, 2**32, 2**62, 2**63 - 1])] * 6),
+)
+few = st.one_of(
+    st.just(Amounts(seen=1)), st.builds(Amounts, *[st.sampled_from([0, 0, 1, 5, 128, 2**40])] * 6)
 )
 somebody = st.builds(
     Pieces,
@@ -103,7 +111,7 @@ class Life(RuleBasedStateMachine):
     @rule(
         pieces=somebody,
         amounts=amounts,
-        prefix=st.sampled_from(Prefix),
+        prefix=st.sampled_from(PREFIXES),
         late=st.sampled_from([0, 0, 0, 700, 90_000]),
     )
     def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
@@ -120,7 +128,7 @@ class Life(RuleBasedStateMachine):
                 self.flush()
                 self.step()
 
-    @rule(shingle=st.sampled_from(SHINGLES), prefix=st.sampled_from(Prefix))
+    @rule(shingle=st.sampled_from(SHINGLES), prefix=st.sampled_from(PREFIXES))
     def forget(self, shingle: Shingle, prefix: Prefix) -> None:
         for counters in (self.model, self.worker):
             counters.forget(shingle, self.now, prefix)
@@ -134,6 +142,47 @@ class Life(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, BACK_S))
     def set_back(self, seconds: float) -> None:
         self.now = max(self.now - seconds, self.latest - BACK_S)
+
+    @rule(
+        undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
+        amounts=few,
+        prefix=st.sampled_from(PREFIXES),
+        late=st.sampled_from([0, 0, 700, 90_000, 5 * 86_400]),
+        taken=st.booleans(),
+    )
+    def add_or_take_back(
+        self, undone: tuple[Shingle, ...], amounts: Amounts, prefix: Prefix, late: float, taken: bool
+    ) -> None:
+        """One without the other, perhaps for ever."""
+        for counters in (self.model, self.worker):
+            if taken:
+                counters.take_back(undone, amounts, self.now - late, prefix)
+            else:
+                counters.add(Pieces(shingles=undone, pairs=()), amounts, self.now - late, prefix)
+
+    @rule(
+        undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
+        amounts=few,
+        taken_first=st.booleans(),
+        between=st.sampled_from(["nothing", "flush", "step", "day"]),
+    )
+    def add_and_take_back(
+        self, undone: tuple[Shingle, ...], amounts: Amounts, taken_first: bool, between: str
+    ) -> None:
+        """Nothing of it reaches the model: it is as if it had never been."""
+        at = self.now
+        for taken in (taken_first, not taken_first):
+            if taken:
+                self.worker.take_back(undone, amounts, at)
+            else:
+                self.worker.add(Pieces(shingles=undone, pairs=()), amounts, at)
+            if between != "nothing":
+                self.flush()
+            if between in ("step", "day"):
+                self.step()
+            if between == "day":
+                self.move(86_400.0)
+        self.flush()
 
     @rule()
     def flush(self) -> None:
@@ -207,10 +256,10 @@ class Life(RuleBasedStateMachine):
     def reads_are_right(self) -> None:
         if not hasattr(self, "worker"):
             return
-        for prefix in Prefix:
+        for prefix in PREFIXES:
             stored = self.runner.run(self.worker.read(ASKED, self.now, prefix))
             assert stored == self.runner.run(self.model.read(ASKED, self.now, prefix))
-        for shingle in (SHINGLES[0], PAIRS[0].distinct):
+        for shingle in (SHINGLES[0], UNDONE[0], PAIRS[0].distinct):
             line = self.runner.run(self.worker.timelines([shingle], self.now))
             assert line == self.runner.run(self.model.timelines([shingle], self.now))
 
@@ -220,19 +269,22 @@ class Life(RuleBasedStateMachine):
         assert [line for line in self.reports if not any(part in line for part in expected)] == []
 
     def teardown(self) -> None:
-        if hasattr(self, "worker"):
+        if not hasattr(self, "runner"):
+            return
+        with ExitStack() as ending:  # whatever fails on the way, no loop and no process is left
+            ending.callback(shutil.rmtree, self.directory)
+            ending.callback(self.runner.close)
+            if not hasattr(self, "worker"):
+                return
+            ending.callback(self.writer.close)
+            ending.callback(lambda: self.runner.run(self.hang_up()))
             self.flush()
             self.step()
             self.reads_are_right()
             self.nothing_is_reported()
 
-            async def hang_up() -> None:
-                self.worker.close()
-
-            self.runner.run(hang_up())
-            self.writer.close()
-            self.runner.close()
-            shutil.rmtree(self.directory)
+    async def hang_up(self) -> None:
+        self.worker.close()
 
 
 @pytest.mark.slow

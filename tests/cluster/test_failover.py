@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.counters.cluster.layout import SLOTS
+from oborona.counters.cluster.layout import SLOTS, TAGS
 from tests.peers.redis import Cluster, Node
 
 from .conftest import access_of
@@ -49,7 +49,7 @@ async def test_what_a_replica_never_got_is_sent_again(six_nodes: Cluster, tmp_pa
     """The replica stands still while its primary goes on acknowledging, and then takes its place."""
     access = access_of(six_nodes)
     async with Load(tmp_path, access) as load:
-        await asyncio.sleep(0.5)
+        await load.until_acknowledged(TAGS - 1)
         primary = six_nodes.primary_of(SLOTS - 1)
         replica = replica_of(six_nodes, primary)
         assert replica.process is not None
@@ -57,7 +57,7 @@ async def test_what_a_replica_never_got_is_sent_again(six_nodes: Cluster, tmp_pa
         primary.ask(
             "CLIENT", "KILL", "TYPE", "replica"
         )  # what is sent from now on lies in no buffer of its machine
-        await asyncio.sleep(1.0)
+        await load.until_acknowledged(TAGS - 1)
         load.trouble()
         primary.kill()
         os.kill(replica.process.pid, signal.SIGCONT)

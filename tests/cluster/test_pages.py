@@ -41,6 +41,53 @@ def test_records_are_merged_as_here(shards: Shards, adds: list[tuple[int, list[i
         assert sent.stored(KEY) == expected
 
 
+small = st.lists(
+    st.one_of(st.integers(0, 200), st.sampled_from([0, 1, 127, 128, 2**14, 2**42, 2**49 - 1])),
+    min_size=6,
+    max_size=6,
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.lists(
+        st.tuples(buckets, st.one_of(small, counts), st.booleans(), st.booleans()), min_size=1, max_size=20
+    )
+)
+def test_what_is_taken_back_is_netted_as_here(
+    shards: Shards, changes: list[tuple[int, list[int], bool, bool]]
+) -> None:
+    sent = Sent(shards)
+    sent.empty()
+    expected = b""
+    for bucket, amounts, taken, believed in changes:
+        taking = taken and max(amounts) < 2**49
+        cells = record.cells(amounts, bucket, taken=taking)
+        if not cells:
+            continue
+        one = msgspec.structs.replace(batch([(KEY, bucket, cells)]), takes=taking)
+        assert sent.send(one, NOON, believed=believed) == sent.step
+        [delta] = summed([one], NOON).deltas()
+        expected = record.merge(expected, delta, NOON if believed else None)
+        assert sent.stored(KEY) == expected
+
+
+def test_a_shingle_seen_once_leaves_the_door_when_it_is_taken_back(shards: Shards) -> None:
+    sent = Sent(shards)
+    sent.empty()
+    one, other = record.cells([1, 0, 0, 0, 0, 0], NOON), KEY[:-1] + bytes((KEY[-1] ^ 1,))
+    back = msgspec.structs.replace(
+        batch([(KEY, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON, taken=True))]), takes=True
+    )
+    sent.send(batch([(KEY, NOON, one), (other, NOON, one)]), NOON, doorkeeper=True)
+    sent.send(back, NOON, doorkeeper=True)
+    assert sent.stored(KEY) == b""
+    sent.send(batch([(KEY, NOON, one)]), NOON, doorkeeper=True)
+    assert sent.stored(KEY) == b"", "seen once again"
+    sent.send(batch([(KEY, NOON, one), (other, NOON, one)]), NOON, doorkeeper=True)
+    assert sent.stored(KEY) == sent.stored(other) == record.cells([2, 0, 0, 0, 0, 0], NOON)
+
+
 def test_a_pair_that_comes_in_two_flushes_of_a_step_is_decided_once(shards: Shards) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)

@@ -17,7 +17,7 @@ from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
 from oborona.counters.writer import CounterWriter
 from oborona.types import Prefix, Shingle
-from tests.peers.redis import Cluster
+from tests.peers.redis import PATIENT, Cluster
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
@@ -87,7 +87,7 @@ class InCluster(ClusterCounters):
 @pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[Cluster]:
     """Three primaries; who uses them empties them first."""
-    with Cluster(replicas=0) as cluster:
+    with Cluster(replicas=0, settings=PATIENT) as cluster:
         yield cluster
 
 
@@ -100,7 +100,7 @@ def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject
         cluster: Cluster = request.getfixturevalue("redis_cluster")
         for node in cluster.nodes:
             node.ask("FLUSHALL")
-        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0)
         sent = InCluster(tmp_path, access, doorkeeper=request.param == "sent doorkept")
         yield sent
         sent.close()

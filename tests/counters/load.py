@@ -1,7 +1,8 @@
 """Load whose every flush can be told apart, from worker processes that may be killed; the writer; and what must be there.
 
 Flush f of worker w counts shingles of its own once, which go to the doorkeeper, and one that all flushes of all workers
-share; and it has unique pairs of its own under the worker's U. So a flush that is lost or counted twice shows, and half
+share; it has unique pairs of its own under the worker's U; and it takes back what the flush before it added under one
+more that all share, so that of all these the first flush of each worker is left. So a flush that is lost or counted twice shows, and half
 a flush too. What a worker has flushed it says in a file, a line a flush: `said`. Run as a program this is a nursery: it
 forks workers and writers from a process that has loaded everything, so that a start costs a few milliseconds.
 """
@@ -34,6 +35,7 @@ from oborona.types import Amounts, Metric, Pair, Pieces, Shingle, Window
 SINGLES: Final = 6
 PAIRS: Final = 4
 SHARED: Final = Shingle(2, 0)
+UNDONE: Final = Shingle(2, 1)
 SPREAD: Final = 0x9E3779B97F4A7C15  # odd: one to one over 64 bits, and far apart
 SPOOL_BYTES: Final = 40_000  # so that files follow each other
 TABLE_BYTES: Final = 1 << 20  # at 3,000 shingles the chance that two are alike is 0.4 %, the same in each run
@@ -58,10 +60,14 @@ def work(root: Path, worker: int, pause_s: float, durability: Durability) -> Non
     """Add, flush and say so, for ever."""
     counters = LmdbCounters(root / STORE, f"worker-{worker}", durability=durability, file_bytes=SPOOL_BYTES)
     said = os.open(root / SAID / str(worker), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    now = time.time()
     for flush in itertools.count():
-        now = time.time()
+        before, now = now, time.time()
         pieces = Pieces(shingles=(*singles(worker, flush), SHARED), pairs=tuple(pairs(worker, flush)))
         counters.add(pieces, Amounts(seen=1), now)
+        if flush:
+            counters.take_back([UNDONE], Amounts(seen=1), before)
+        counters.add(Pieces(shingles=(UNDONE,), pairs=()), Amounts(seen=1), now)
         counters.flush(now)
         os.write(said, b"%d\n" % flush)
         time.sleep(pause_s)
@@ -123,6 +129,9 @@ def found(writer: CounterWriter, tries: dict[int, int]) -> Found:
     [shared] = _seen(writer, [SHARED])
     if shared != sum(map(sum, flushes.values())):
         problems.append(f"{shared} flushes are counted, {sum(map(sum, flushes.values()))} are there")
+    [undone] = _seen(writer, [UNDONE])
+    if undone != sum(any(theirs[:1]) for theirs in flushes.values()):
+        problems.append(f"{undone} of what each flush took back from the one before it are left")
     return Found(flushes, problems)
 
 

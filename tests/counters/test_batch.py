@@ -86,8 +86,8 @@ def test_every_turned_bit_is_found() -> None:
 
 def test_a_newer_version_is_not_guessed_at() -> None:
     data = bytearray(batch.encode(filled(), 1, NOON))
-    struct.pack_into("<H", data, 4, 3)
-    with pytest.raises(StoreVersion, match="version 3"):
+    struct.pack_into("<H", data, 4, batch.VERSION + 1)
+    with pytest.raises(StoreVersion, match=f"version {batch.VERSION + 1}"):
         batch.decode(bytes(data))
 
 

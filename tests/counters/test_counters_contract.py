@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oborona.counters.memory import MemoryCounters
 from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
 
 from .conftest import NOON, Subject
@@ -288,6 +289,103 @@ async def test_a_forgotten_pair_is_new_again_and_its_sum_stays(counters: Subject
     counters.forget(SENDER, NOON)
     counters.settle(NOON)
     assert await seen(counters, SENDER, NOON) == [0] * 4
+
+
+def some(*amounts: int) -> Amounts:
+    return Amounts(*amounts)
+
+
+@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize("first", ["add", "take"])
+async def test_what_is_taken_back_was_never_added(counters: Subject, first: str, settled: bool) -> None:
+    """In either order, at once or after the store has the one and not the other; hours and days later, too."""
+    other, at, undone = Shingle(9, 9), NOON - 3600, some(1, 300, 0, 2**40)
+    never = MemoryCounters()  # gets only what stays
+    for each in (counters, never):
+        each.add(pieces(other), some(1, 1), at)
+        each.add(pieces(other, pairs=(to(1),)), some(3), NOON)
+    for taken in (first == "take", first != "take"):
+        if taken:
+            counters.take_back([SUBJECT, other], undone, at)
+        else:
+            counters.add(pieces(SUBJECT, other, pairs=(to(1),)), undone, at)
+        if settled:
+            counters.settle(NOON)
+        rows = await counters.read([SUBJECT, other], NOON)
+        assert min(min(map(min, row)) for row in rows) == 0
+    for hours in (0, 1, 25, 13 * 24):
+        now = NOON + hours * 3600
+        counters.settle(now)
+        asked = [SUBJECT, other, SENDER]
+        assert await counters.read(asked, now) == await never.read(asked, now)
+        assert await counters.timelines(asked, now) == await never.timelines(asked, now)
+
+
+async def test_each_service_counts_and_takes_back_apart(counters: Subject) -> None:
+    for number, prefix in enumerate(Prefix, 2):
+        counters.add(pieces(SUBJECT), some(number), NOON, prefix)
+    counters.settle(NOON)
+    for prefix in list(Prefix)[::2]:
+        counters.take_back([SUBJECT], some(1), NOON, prefix)
+    counters.settle(NOON)
+    found = [(await counters.read([SUBJECT], NOON, prefix))[0][Window.DAY][Metric.SEEN] for prefix in Prefix]
+    assert found == [number - (number % 2 == 0) for number, _prefix in enumerate(Prefix, 2)]
+
+
+async def test_part_of_what_was_added_is_taken_back(counters: Subject) -> None:
+    """As a verdict that was wrong: the message was seen, and it was no spam."""
+    for _ in range(3):
+        counters.add(pieces(SUBJECT), some(1, 1), NOON)
+        counters.settle(NOON)
+    counters.take_back([SUBJECT], some(0, 1), NOON)
+    counters.settle(NOON)
+    assert await counters.read([SUBJECT], NOON) == [[[3, 2, 0, 0, 0, 0]] * 4]
+    counters.take_back([SUBJECT], some(0, 2), NOON, Prefix.OUT)
+    counters.settle(NOON)
+    assert await counters.read([SUBJECT], NOON) == [[[3, 2, 0, 0, 0, 0]] * 4]
+
+
+async def test_more_than_was_added_reads_as_nothing_until_it_is_added(
+    counters: Subject,
+) -> None:
+    counters.add(pieces(SUBJECT), some(5), NOON)
+    counters.add(pieces(SUBJECT), some(2), NOON - 600)
+    counters.settle(NOON)
+    counters.take_back([SUBJECT], some(9), NOON)
+    counters.settle(NOON)
+    [line] = await counters.timelines([SUBJECT], NOON)
+    assert [one[Metric.SEEN] for one in line.buckets[-3:]] == [0, 2, 0]
+    assert await seen(counters, SUBJECT, NOON) == [0, 0, 0, 0]
+    counters.add(pieces(SUBJECT), some(4), NOON)
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [0, 2, 2, 2]
+
+
+async def test_what_is_out_of_the_windows_is_taken_back_from_nothing(counters: Subject) -> None:
+    counters.add(pieces(SUBJECT), some(5), NOON)
+    counters.settle(NOON)
+    counters.take_back([SUBJECT], some(5), NOON - 20 * DAY)
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [5] * 4
+
+
+@pytest.mark.parametrize("wrong", [Amounts(seen=-1), Amounts(traps=2**49)])
+async def test_amounts_that_cannot_be_taken_back_are_refused(counters: Subject, wrong: Amounts) -> None:
+    counters.add(pieces(SUBJECT), some(5), NOON)
+    with pytest.raises(ValueError, match="amounts to take back"):
+        counters.take_back([SUBJECT], wrong, NOON)
+    assert await seen(counters, SUBJECT, NOON) == [5] * 4
+
+
+async def test_what_is_forgotten_takes_what_was_taken_back_with_it(counters: Subject) -> None:
+    counters.take_back([SUBJECT], some(5), NOON)
+    counters.settle(NOON)
+    counters.take_back([SUBJECT], some(5), NOON)
+    counters.forget(SUBJECT, NOON)
+    counters.add(pieces(SUBJECT), some(3), NOON)
+    assert await seen(counters, SUBJECT, NOON) == [3] * 4
+    counters.settle(NOON)
+    assert await seen(counters, SUBJECT, NOON) == [3] * 4
 
 
 @pytest.mark.parametrize("seconds", [-1, 0, 1])

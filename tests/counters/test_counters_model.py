@@ -1,7 +1,7 @@
 """Random life of a store against a dictionary that is obviously right.
 
 The invariant: whatever is added, flushed, applied, purged, cut off by a crash and opened again, in any order, a read
-gives what a memory store gives that got the same adds; minus, after a crash of a worker, what it had not flushed.
+gives what a memory store gives that got the same adds and take-backs, and of those that cancel each other none; minus, after a crash of a worker, what it had not flushed.
 The clock runs on by anything up to days, and back by less than an hour in all.
 """
 
@@ -31,7 +31,9 @@ PAIRS = [
     for sender in (1, 2)
     for to in (1, 2)
 ]
-ASKED = [*SHINGLES, *{shingle for pair in PAIRS for shingle in pair}]
+UNDONE = [Shingle(9, 0), Shingle(9, 7)]  # that take-backs are tried on: no sum of theirs is ever saturated
+ASKED = [*SHINGLES, *UNDONE, *{shingle for pair in PAIRS for shingle in pair}]
+PREFIXES = [Prefix.IN, Prefix.OUT, Prefix.DELETED]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
 EXPECTED = (
@@ -46,6 +48,9 @@ amounts = st.one_of(
     st.just(Amounts(seen=1)),
     st.builds(Amounts, *[st.integers(0, 300)] * 6),
     st.builds(Amounts, *[st.sampled_from([0, 1, 127, 128, 2**14, 2**32, 2**62, 2**63 - 1])] * 6),
+)
+few = st.one_of(
+    st.just(Amounts(seen=1)), st.builds(Amounts, *[st.sampled_from([0, 0, 1, 5, 128, 2**40])] * 6)
 )
 somebody = st.builds(
     Pieces,
@@ -94,7 +99,7 @@ class Life(RuleBasedStateMachine):
     @rule(
         pieces=somebody,
         amounts=amounts,
-        prefix=st.sampled_from(Prefix),
+        prefix=st.sampled_from(PREFIXES),
         late=st.sampled_from([0, 0, 0, 700, 90_000]),
     )
     def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
@@ -124,12 +129,53 @@ class Life(RuleBasedStateMachine):
     def set_back(self, seconds: float) -> None:
         self.now = max(self.now - seconds, self.latest - BACK_S)
 
-    @rule(shingle=st.sampled_from(ASKED), prefix=st.sampled_from(Prefix))
+    @rule(shingle=st.sampled_from(ASKED), prefix=st.sampled_from(PREFIXES))
     def forget(self, shingle: Shingle, prefix: Prefix) -> None:
         """What was counted before it is flushed first, so that both keep their order."""
         self.flush()
         for counters in (self.model, self.worker):
             counters.forget(shingle, self.now, prefix)
+
+    @rule(
+        undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
+        amounts=few,
+        prefix=st.sampled_from(PREFIXES),
+        late=st.sampled_from([0, 0, 700, 90_000, 5 * 86_400]),
+        taken=st.booleans(),
+    )
+    def add_or_take_back(
+        self, undone: tuple[Shingle, ...], amounts: Amounts, prefix: Prefix, late: float, taken: bool
+    ) -> None:
+        """One without the other, perhaps for ever."""
+        for counters in (self.model, self.worker):
+            if taken:
+                counters.take_back(undone, amounts, self.now - late, prefix)
+            else:
+                counters.add(Pieces(shingles=undone, pairs=()), amounts, self.now - late, prefix)
+
+    @rule(
+        undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
+        amounts=few,
+        taken_first=st.booleans(),
+        between=st.sampled_from(["nothing", "flush", "step", "day"]),
+    )
+    def add_and_take_back(
+        self, undone: tuple[Shingle, ...], amounts: Amounts, taken_first: bool, between: str
+    ) -> None:
+        """Nothing of it reaches the model: it is as if it had never been."""
+        at = self.now
+        for taken in (taken_first, not taken_first):
+            if taken:
+                self.worker.take_back(undone, amounts, at)
+            else:
+                self.worker.add(Pieces(shingles=undone, pairs=()), amounts, at)
+            if between != "nothing":
+                self.flush()
+            if between in ("step", "day"):
+                self.step()
+            if between == "day":
+                self.move(86_400.0)
+        self.flush()
 
     @rule()
     def flush(self) -> None:
@@ -171,10 +217,10 @@ class Life(RuleBasedStateMachine):
     def reads_are_right(self) -> None:
         if not hasattr(self, "worker"):
             return
-        for prefix in Prefix:
+        for prefix in PREFIXES:
             stored = value_of(self.worker.read(ASKED, self.now, prefix))
             assert stored == value_of(self.model.read(ASKED, self.now, prefix))
-        for shingle in (SHINGLES[0], PAIRS[0].distinct):
+        for shingle in (SHINGLES[0], UNDONE[0], PAIRS[0].distinct):
             stored_line = value_of(self.worker.timelines([shingle], self.now))
             assert stored_line == value_of(self.model.timelines([shingle], self.now))
 

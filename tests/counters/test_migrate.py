@@ -8,7 +8,14 @@ import lmdb
 import pytest
 
 from oborona.counters import migrate as migration
-from oborona.counters.lmdb_store import NEWEST_KEY, POSITION_KEY, U32, VERSION, VERSION_KEY
+from oborona.counters.lmdb_store import (
+    NEWEST_KEY,
+    POSITION_KEY,
+    TAKES_NOTHING,
+    U32,
+    VERSION,
+    VERSION_KEY,
+)
 from oborona.counters.migrate import MIGRATIONS, migrate
 from oborona.counters.record import cells, key_of
 from oborona.counters.stored import open_reader
@@ -63,7 +70,7 @@ async def test_the_writer_brings_it_on_and_says_so_once(first: Path) -> None:
         False,
         True,
     ]  # it is read as a whole first
-    assert version_of(first) == VERSION
+    assert version_of(first) == TAKES_NOTHING
     assert await counted(first) == [[7, 2, 0, 0, 0, 0], [300, 0, 0, 0, 0, 1]]
     CounterWriter(first, report=reports.append).close()
     assert len(reports) == 2

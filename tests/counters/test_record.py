@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.counters import decode, record, window
 from oborona.counters.record import CELL_BYTES, RING, TIDY_BYTES
-from oborona.counters.window import SATURATED
+from oborona.counters.window import MOST_TAKEN, SATURATED
 from oborona.types import Metric, Prefix, Shingle, Window
 
 BUCKET = 2_880_072  # a day's noon
@@ -19,6 +21,11 @@ counts = st.lists(
     max_size=6,
 )
 buckets = st.integers(BUCKET - 144 * 16, BUCKET + 300)
+
+
+small = st.lists(
+    st.one_of(st.integers(0, 200), st.sampled_from([127, 128, 2**14, 2**47])), min_size=6, max_size=6
+)
 
 
 def held(stored: bytes, reference: int = BUCKET) -> dict[int, list[int]]:
@@ -165,14 +172,87 @@ def test_a_day_is_seen_by_its_cells_of_either_kind() -> None:
     assert not record.seen_in_day(b"", day)
 
 
+@given(
+    st.lists(st.integers(0, MOST_TAKEN), min_size=6, max_size=6),
+    buckets,
+    st.booleans(),
+)
+def test_cells_take_back_what_they_were_given(some: list[int], bucket: int, day: bool) -> None:
+    stored = record.cells(some, bucket, day=day, taken=True)
+    sums = window.summed(one for _day, _bucket, one in record.split(stored, BUCKET))
+    assert sums == [-count for count in some]
+    assert record.takes(stored) == any(some)
+    assert not stored or record.problem(record.key_of(Shingle(1, 1), Prefix.IN), stored) == ""
+
+
+@given(
+    kept=st.lists(st.tuples(small, buckets), max_size=8),
+    undone=st.lists(st.tuples(small, buckets), max_size=8),
+    order=st.randoms(use_true_random=False),
+    believed=st.booleans(),
+    later=st.integers(0, 20 * 144),
+)
+def test_what_is_added_and_taken_back_in_any_order_was_never_there(
+    kept: list[tuple[list[int], int]],
+    undone: list[tuple[list[int], int]],
+    order: random.Random,
+    believed: bool,
+    later: int,
+) -> None:
+    deltas = [record.cells(some, bucket) for some, bucket in kept + undone]
+    deltas += [record.cells(some, bucket, taken=True) for some, bucket in undone]
+    order.shuffle(deltas)
+    reference = BUCKET if believed else None
+    stored = want = b""
+    for delta in deltas:
+        stored = record.merge(stored, delta, reference)
+    for some, bucket in kept:
+        want = record.merge(want, record.cells(some, bucket), reference)
+    assert record.tidy(stored, BUCKET) == record.tidy(want, BUCKET)
+    now = NOW + later * 600
+    assert decode.totals([stored], now) == decode.totals([want], now)
+    assert decode.timeline(stored, now) == decode.timeline(want, now)
+
+
+@given(
+    st.lists(st.tuples(small, buckets, st.booleans()), max_size=12),
+    st.integers(-200, 15 * 144),
+)
+def test_nothing_is_read_below_zero_whatever_is_taken_back(
+    changes: list[tuple[list[int], int, bool]], later: int
+) -> None:
+    stored = b""
+    for some, bucket, taken in changes:
+        stored = record.merge(stored, record.cells(some, bucket, taken=taken), BUCKET)
+    now = NOW + later * 600
+    [windows] = decode.totals([stored], now)
+    line = decode.timeline(stored, now)
+    assert min(min(one) for one in [*windows, *line.buckets, *line.days]) >= 0
+
+
+def test_the_last_that_is_taken_back_leaves_no_record() -> None:
+    one = record.cells([1, 1, 0, 0, 0, 0], BUCKET)
+    folded = record.tidy(one, BUCKET + 200)
+    back = record.cells([1, 1, 0, 0, 0, 0], BUCKET, taken=True)
+    assert record.merge(one, back, BUCKET) == b""
+    assert record.merge(one, back, None) == b""
+    assert record.merge(folded, back, BUCKET + 200) == b""
+
+
+def test_what_is_taken_back_hides_no_sighting_of_a_pair() -> None:
+    stored = record.cells([1, 0, 0, 0, 0, 0], BUCKET)
+    assert not record.seen_in_day(record.cells([1, 0, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144)
+    assert record.seen_in_day(stored + record.cells([0, 1, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144)
+
+
 @pytest.mark.parametrize(
     ("key", "stored", "why"),
     [
         (b"\1\1abcdefgh", b"", "whole cells"),
         (b"\1\1abcdefgh", b"1234567", "whole cells"),
         (b"\1\1abcdefgh", bytes(8), "counts nothing"),
-        (b"\1\1abcdefgh", (9 << 42 | 1).to_bytes(8, "little"), "level"),
-        (b"\4\1abcdefgh", record.cells([1] * 6, 1), "key"),
+        (b"\1\1abcdefgh", record.cells([1] * 6, 1, taken=True)[:7], "whole cells"),
+        (b"\7\1abcdefgh", record.cells([1] * 6, 1), "key"),
         (b"\1\1abcdefghi", record.cells([1] * 6, 1), "key"),
     ],
 )

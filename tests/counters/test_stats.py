@@ -121,9 +121,9 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
     assert found.writer.startswith("a writer (pid ")
     assert (found.waiting_bytes, found.lag_s) == (0, 0)
     assert found.types == [
-        Share(prefix=Prefix.IN, type=8, records=300, bytes=300 * 18),
-        Share(prefix=Prefix.IN, type=14, records=20, bytes=20 * 18),
-        Share(prefix=Prefix.OUT, type=14, records=5, bytes=5 * 18),
+        Share(prefix=Prefix.IN, type=8, records=300, bytes=300 * 18, largest=18),
+        Share(prefix=Prefix.IN, type=14, records=20, bytes=20 * 18, largest=18),
+        Share(prefix=Prefix.OUT, type=14, records=5, bytes=5 * 18, largest=18),
     ]
     plain = look(tmp_path, NOON)
     assert (plain.writer, plain.types) == (None, None)

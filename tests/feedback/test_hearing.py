@@ -6,15 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.feedback.counting import amounts_of, count
 from oborona.feedback.hearing import MOST_BYTES, Unheard, heard
-from oborona.feedback.lessons import Lessons, Said
-from oborona.feedback.schema import FILE
-from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source
 from oborona.policy.models.content.features import Features
-from oborona.types import Amounts, Pieces, Prefix, Shingle
-from tests.feedback.words import HASHER, NOW, letter, mixed, said
+from tests.feedback.words import HASHER, NOW, letter, said
 
 
 def test_copies_in_two_mailboxes_are_one_message() -> None:
@@ -61,40 +56,3 @@ def test_any_octets_give_a_word_or_a_refusal(raw: bytes, kind: Kind, person: str
     assert len(word.digest) == 16
     for text in (word.person, word.message_id):
         text.encode()
-
-
-class Counted:
-    """Counters that note what is added."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Pieces, Amounts]] = []
-        self.flushed: list[tuple[Pieces, Amounts]] = []
-
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
-        self.waiting.append((pieces, amounts))
-
-    def flush(self, now: float) -> int:
-        self.flushed, self.waiting = self.flushed + self.waiting, []
-        return len(self.flushed)
-
-
-def test_the_pieces_of_each_word_are_counted_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    words, counters = mixed(5), Counted()
-    with Store(tmp_path / FILE) as store, Lessons(tmp_path / FILE) as lessons:
-        store.add(words, now=NOW)
-        store.take_back([2], reason="x", by="ann", now=NOW)
-        assert count(lessons, counters, NOW) == 4
-        assert count(lessons, counters, NOW) == 0
-    left = [word for number, word in enumerate(words, 1) if number != 2]
-    assert [pieces.shingles for pieces, _ in counters.flushed] == [word.pieces for word in left]
-    assert all(not pieces.pairs for pieces, _ in counters.flushed)
-    assert [amounts.pardons for _, amounts in counters.flushed] == [1, 1, 0, 1]
-
-
-def test_a_trap_counts_as_a_trap() -> None:
-    for source, kind, amounts in (
-        (Source.TRAP, Kind.SPAM, Amounts(traps=1)),
-        (Source.COMMAND, Kind.SPAM, Amounts(complaints=1)),
-        (Source.PARDON, Kind.HAM, Amounts(pardons=1)),
-    ):
-        assert amounts_of(Said(1, kind, source, (Shingle(1, 2),))) == amounts

@@ -54,6 +54,7 @@ def test_numbers_are_for_ever() -> None:
         "MEMBER_NAME": 45, "MEMBER_CHECKSUM": 46, "MIME_TREE": 47, "TEXT_SENDER": 48, "TEXT_SENDERS": 49,
         "URL": 50, "HOST": 51, "LINK_DOMAIN": 52, "PATH": 53, "PHONE": 55, "ADDRESS": 56, "WALLET": 57, "HANDLE": 58, "CODE": 59, "PICTURE_HOST": 60, "LIST": 61,
         "CHECKSUM": 62, "PICTURE": 63, "PICTURE_HASH": 64, "PICTURE_TEXT": 65, "PICTURE_PHONE": 66, "PICTURE_ADDRESS": 67,
+        "ENTITY_RECIPIENT": 10, "ENTITY_RECIPIENTS": 11, "AUTHOR": 12, "AUTHOR_DOMAIN": 13, "PROVED_SENDER": 54, "ACCOUNT": 68,
         "COUNTRY": 70, "SENDER_COUNTRY": 71, "SENDER_COUNTRIES": 72, "LANGUAGE": 73, "ACCOUNT_IP": 74, "ACCOUNT_IPS": 75,
     }  # fmt: skip
     assert TYPES.keys() == set(Type)
@@ -108,7 +109,7 @@ def test_unique_pairs() -> None:
         assert pair.both.hash >> 64 - PAIR_BITS == pair.distinct.hash >> 64 - PAIR_BITS
         counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
     assert counted == {
-        (34, 35): 1, (30, 31): 2, (32, 33): 1, (36, 37): 1, (38, 39): 8, (40, 41): 4 * 2, (48, 49): 4,
+        (34, 35): 1, (30, 31): 2, (32, 33): 1, (36, 37): 1, (38, 39): 8, (40, 41): 4 * 2, (48, 49): 4, (10, 11): 2 * 2,
     }  # fmt: skip
     assert len({pair.both for pair in found.pairs}) == len(found.pairs)
     assert {pair.distinct for pair in found.pairs if pair.distinct.type == 31} == {

@@ -159,6 +159,13 @@ class Dovecot:
                     counts[folder.name[1:]] += len(list((folder / part).glob("*")))
         return +counts
 
+    def processes(self, name: str) -> list[int]:
+        """Return the numbers of its processes that do a job, such as lmtp."""
+        assert self._process is not None
+        master = self._process.pid
+        children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+        return [int(one) for one in children if _runs(int(one)) == name]
+
     def log(self) -> str:
         """Return everything that it said."""
         files = (self.root / "output", self.root / "dovecot.log")
@@ -215,6 +222,13 @@ def _delivery(file: Path) -> tuple[int, int, str]:
     seconds, _, rest = file.name.partition(".")
     micros = rest[1:].partition("P")[0]
     return int(seconds), int(micros) if micros.isdigit() else 0, file.name
+
+
+def _runs(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:  # it is gone
+        return ""
 
 
 def _free_port() -> int:

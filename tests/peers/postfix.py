@@ -197,7 +197,7 @@ class Postfix:
             "smtpd_milters": milter,
             "non_smtpd_milters": "",
             "milter_default_action": default_action,
-            "milter_connect_timeout": "5s",
+            "milter_connect_timeout": "20s",  # above the start of a worker that was killed, on a busy machine
             "milter_command_timeout": "10s",
             "milter_content_timeout": "30s",
         }

@@ -22,6 +22,7 @@ from oborona.counters.cluster.wire import pack
 
 READY_S: Final = 30.0  # bounds a hang; a node is up in 0.1 s, a cluster in 3 s
 NODE_TIMEOUT_MS: Final = 1000
+PATIENT: Final = {"cluster-node-timeout": "60000"}  # nobody is to take over: a machine under load is no failure
 ESCAPED: Final = ("utf-8", "surrogateescape")  # any bytes as text, and back
 LAST_PORT: Final = 55_000  # the bus of a cluster listens 10,000 above
 
@@ -41,7 +42,7 @@ class Node:
         self.address: Address = ("127.0.0.1", free_port())
         self.folder = root / str(self.address[1])
         self.folder.mkdir()
-        self._settings = {"save": "", "appendonly": "no", "repl-diskless-sync-delay": "0"} | (settings or {})
+        self._settings = {"save": "", "appendonly": "no", "repl-diskless-sync-delay": "0"}
         if cluster:
             self._settings |= {
                 "cluster-enabled": "yes",
@@ -49,6 +50,7 @@ class Node:
                 "cluster-node-timeout": str(NODE_TIMEOUT_MS),
                 "cluster-require-full-coverage": "no",
             }
+        self._settings |= settings or {}
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from oborona.counters.window import Timeline
 from oborona.message.shingles import Type
-from oborona.policy.expression.flow import MIN_MESSAGES, per_hour, robotic, trend
+from oborona.policy.expression.flow import per_hour, trend
 from oborona.policy.known import MAX_LINES, Known, lines_wanted
+from oborona.reputation.judgement.rhythm import MIN_MESSAGES, robotic
 from oborona.types import Metric, Shingle, Window
 
 DAY = 144

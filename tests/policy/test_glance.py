@@ -12,7 +12,7 @@ from oborona.authentication.model import Identity, IpRev, Result, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
 from oborona.message.model import Message
-from oborona.message.shingles import Hasher, envelope_shingles
+from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.policy.evidence import Evidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.glance import Glance, glance
@@ -21,8 +21,10 @@ from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Site
 from oborona.reputation.dnslists import Listing
+from oborona.reputation.flag import Flag
+from oborona.reputation.pins import Book, NoPins, Pin, Pins
 from oborona.reputation.subject import Subject
-from oborona.types import Action, Amounts, Client, Envelope, Mode, Prefix, Shingle, Stage
+from oborona.types import Action, Amounts, Client, Envelope, Mode, Pieces, Prefix, Shingle, Stage
 
 NOW = 1_795_170_000.0
 HASHER = Hasher(b"k" * 32)
@@ -104,10 +106,11 @@ class Gate:
             self.counts.add(envelope_shingles(CLIENT, HASHER), history, NOW)
         self.counters: Watched = Watched(self.counts)
         self.inquiry = Told(evidence or Evidence())
+        self.pins: Pins = NoPins()
 
     async def look(self, envelope: Envelope = CLIENT, stage: Stage = Stage.CONNECT) -> Glance:
         counters: CounterReader = self.counters  # type: ignore[assignment]
-        site = Site(name="mx.test", hasher=HASHER, counters=counters)
+        site = Site(name="mx.test", hasher=HASHER, counters=counters, pins=self.pins)
         return await glance(envelope, stage, site, self.policy, self.inquiry, now=NOW)
 
 
@@ -272,3 +275,38 @@ async def test_nothing_is_counted_and_the_same_is_said_again(tmp_path: Path) -> 
     for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
         assert await gate.look(WHOLE, stage) == await gate.look(WHOLE, stage)
     assert gate.counts._kept == before
+
+
+def pinned(kind: Type, name: str, flag: Flag) -> Book:
+    type_, hash_ = HASHER.shingle(kind, name)
+    return Book([Pin(type_, hash_, name, flag, "an audit", "eve", NOW - 60)])
+
+
+async def test_an_analysts_word_on_an_address_stands_above_its_history(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, history=BAD)
+    assert (await gate.look()).verdict.decided_by == REPIP_BAD
+    gate.pins = pinned(Type.CLIENT_IP, IP, Flag.GOOD)
+    assert (await gate.look()).verdict.action is Action.ACCEPT
+    stranger = Gate(tmp_path)
+    stranger.pins = pinned(Type.CLIENT_NETWORK, "9.10.11.0/24", Flag.BAD)
+    kept_out = await stranger.look()
+    assert (kept_out.verdict.action, kept_out.verdict.decided_by) == (Action.REJECT, REPIP_BAD)
+    assert kept_out.verdict.rules[0].say == "pinned bad by eve: an audit"
+
+
+async def test_what_is_remembered_of_a_proved_sender_is_known_at_mail_from(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, RULE.format(name="BAD_SENDER", when="repuser.flag == 'bad'", score=300))
+    sender = HASHER.shingle(Type.PROVED_SENDER, "ann@a.example")
+    gate.counts.add(Pieces(shingles=(sender,), pairs=()), BAD, NOW)
+    gate.inquiry.evidence = Evidence(identity=Identity(spf=Spf(result=Result.PASS, domain="a.example")))
+    assert said(await gate.look(WHOLE, Stage.SENDER)) == (Action.REJECT, "BAD_SENDER", 300.0)
+    assert gate.inquiry.questions[-1].spf, "who asks for it waits for SPF"
+    gate.inquiry.evidence = Evidence(identity=Identity(spf=Spf(result=Result.FAIL, domain="a.example")))
+    assert (await gate.look(WHOLE, Stage.SENDER)).verdict.action is Action.ACCEPT, "what he forged is not his"
+
+
+async def test_a_login_has_a_past_of_its_own_at_mail_from(tmp_path: Path) -> None:
+    gate = Gate(tmp_path, RULE.format(name="BAD_SENDER", when="repuser.flag == 'bad'", score=300))
+    gate.counts.add(Pieces(shingles=(HASHER.shingle(Type.ACCOUNT, "bob"),), pairs=()), BAD, NOW)
+    own = msgspec.structs.replace(WHOLE, login="Bob")
+    assert said(await gate.look(own, Stage.SENDER)) == (Action.REJECT, "BAD_SENDER", 300.0)

@@ -19,10 +19,11 @@ from oborona.policy.decide import decide
 from oborona.policy.evidence import Evidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.groups import capped
+from oborona.policy.karma import KARMA
 from oborona.policy.known import Known
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.models.ports import Untaught
+from oborona.policy.scan import Scan, Site, scan, weighed_up
 from oborona.recheck import rows
 from oborona.recheck.asks import asks
 from oborona.recheck.entry import Entry
@@ -30,8 +31,10 @@ from oborona.recheck.judged import Judge
 from oborona.recheck.kept import Kept, packed, unpacked
 from oborona.recheck.then import NotKept, facts_then, why_not
 from oborona.reputation.dnslists import Listing
+from oborona.reputation.flag import Flag
+from oborona.reputation.pins import Book, Pin
 from oborona.reputation.subject import Subject
-from oborona.types import Action, Client, Envelope, Shingle, Stage
+from oborona.types import Action, Amounts, Client, Envelope, Shingle, Stage, Verdict
 from tests.policy.test_scan_evidence import Told
 from tests.recheck.entries import make_entry
 
@@ -113,10 +116,11 @@ def facts(draw: st.DrawFn) -> Facts:
 @settings(deadline=None)
 @given(seen=facts())
 def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
-    hits, _ = SHIPPED.compiled.run(seen, Stage.CONTENT)
+    fired, _ = SHIPPED.compiled.run(seen, Stage.CONTENT)
+    hits, _ = weighed_up(fired, seen, SHIPPED, Untaught())
     lines = SHIPPED.verdict
     verdict = decide(
-        capped(hits, SHIPPED.groups),
+        hits,
         (),
         spam_score=lines.spam_score,
         reject_score=lines.reject_score,
@@ -148,6 +152,79 @@ async def test_a_whole_scan_gives_the_same_verdict_again() -> None:
     again = Judge(SHIPPED).judge(entry, asks(SHIPPED))
     assert again is not None
     assert (again.verdict, again.unjudged) == (result.verdict, {})
+
+
+ANN = Identity(
+    spf=Spf(result=Result.PASS, domain="a.example"),
+    dmarc=Dmarc(result=Result.PASS, domain="a.example", spf_aligned=True),
+)
+GOOD = Amounts(seen=60, reads=40)
+
+
+async def with_a_past(by: Policy) -> tuple[Scan, Entry]:
+    """Return a message of somebody with two good weeks, as the journal gives it back."""
+    hasher, counters = Hasher(b"k" * 32), MemoryCounters()
+    site = Site(name="mx.b.example", hasher=hasher, counters=counters)
+    told = Told(Evidence(identity=ANN))
+    first = await scan(LETTER, ENVELOPE, site, by, told, now=NOW)
+    for ago in range(2, 13):
+        counters.add(first.pieces, GOOD, NOW - ago * 86_400)
+    result = await scan(LETTER, ENVELOPE, site, by, told, now=NOW)
+    return result, stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
+
+
+def karma_in(verdict: Verdict) -> float | None:
+    return next((hit.score for hit in verdict.rules if hit.name == KARMA), None)
+
+
+async def test_karma_is_told_again_and_weighed_by_the_other_policy(tmp_path: Path) -> None:
+    table = "[karma]\nbest = {best}\nnever_helps = {bars}\n"
+    then = policy(tmp_path / "then", table.format(best=-20, bars=[]))
+    result, entry = await with_a_past(then)
+    karma = result.facts.karma
+    assert karma > 20
+    assert karma_in(result.verdict) == round(-0.2 * karma, 2)
+    again = Judge(then).judge(entry, asks(then))
+    assert again is not None
+    assert (again.verdict, again.unjudged) == (result.verdict, {})
+    for name, best, bars, wanted in (
+        ("more", -100, "[]", -karma),
+        ("barred", -20, '["LUNCH"]', 0.0),
+        ("nothing", 0, "[]", 0.0),
+    ):
+        now = policy(tmp_path / name, table.format(best=best, bars=bars), rule("LUNCH", "links > 0", 5))
+        again = Judge(now).judge(entry, asks(then))
+        assert again is not None
+        assert karma_in(again.verdict) == wanted
+    again = Judge(SHIPPED).judge(entry, asks(SHIPPED))
+    assert again is not None
+    assert karma_in(again.verdict) is not None
+
+
+async def test_of_a_message_without_karma_it_is_told_that_it_is_not_known() -> None:
+    _, entry = await with_a_past(SHIPPED)
+    older = msgspec.structs.replace(
+        entry,
+        facts={name: value for name, value in entry.facts.items() if name not in ("karma", "karma_why")},
+    )
+    again = Judge(SHIPPED).judge(older, asks(SHIPPED))
+    assert again is not None
+    assert again.unjudged == {KARMA: "karma is not kept"}
+    assert karma_in(again.verdict) is None
+
+
+async def test_an_analysts_word_on_an_address_is_kept(tmp_path: Path) -> None:
+    by = policy(tmp_path / "then", "refuse = false\n")
+    hasher = Hasher(b"k" * 32)
+    type_, hash_ = hasher.shingle(Type.CLIENT_IP, "9.10.11.12")
+    bad = Pin(type_, hash_, "9.10.11.12", Flag.BAD, "an audit", "eve", NOW)
+    site = Site(name="mx.b.example", hasher=hasher, counters=MemoryCounters(), pins=Book([bad]))
+    result = await scan(LETTER, ENVELOPE, site, by, Told(Evidence()), now=NOW)
+    assert "REPIP_BAD" in {hit.name for hit in result.verdict.rules}
+    entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
+    again = Judge(by).judge(entry, asks(by))
+    assert again is not None
+    assert again.verdict == result.verdict
 
 
 async def test_a_rule_that_needs_the_text_is_taken_as_it_was_where_it_asked_the_same(tmp_path: Path) -> None:

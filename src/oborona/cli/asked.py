@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from oborona.milter.asking import Asking
 from oborona.milter.content_model import Taught
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
+from oborona.milter.pinned.schema import FILE as PINS
+from oborona.milter.pinned.store import Store as PinStore
 from oborona.milter.places import Places
 from oborona.milter.reader.desk import Desk, plans
 from oborona.milter.reader.eyes import Eyes, Nearby
@@ -40,6 +43,7 @@ from oborona.policy.ports import CounterReader, Pictures
 from oborona.policy.scan import Site
 from oborona.policy.signatures import Book
 from oborona.reputation.networks import networks, plain
+from oborona.reputation.pins import Book as PinBook
 from oborona.types import Envelope
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
@@ -152,6 +156,17 @@ class Asked:
                 click.echo(f"oborona: {error}; judged without signatures of the store", err=True)
         return Book.of(found)
 
+    def pins(self) -> PinBook:
+        """The pins in force; without their store none, with a word on standard error."""
+        path = self.state / PINS
+        if path.exists():
+            try:
+                with PinStore(path, make=False) as store:
+                    return PinBook(store.all(time.time()))
+            except StoreError as error:
+                click.echo(f"oborona: {error}; judged without pins", err=True)
+        return PinBook()
+
     @asynccontextmanager
     async def pictures(self) -> AsyncIterator[Pictures]:
         """Who looks at pictures for a tool: processes of its own, as the reader has them, and patience."""
@@ -194,6 +209,7 @@ class Asked:
                 counters=counters,
                 regions=tuple(self.loaded.settings.site.regions.split()),
                 places=self.places(),
+                pins=self.pins(),
                 signatures=self.signatures(),
                 content=Taught(self.state / WEIGHTS, least=self.loaded.settings.learning.min_learned),
                 final=final,

@@ -16,7 +16,7 @@ from oborona.cli.counters_tools import compact, forget, verify
 from oborona.cli.counters_top import top
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
-from oborona.cli.shingle import name_of, shingle_of
+from oborona.cli.shingle import name_of, of_service, shingle_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.picture import picture
 from oborona.counters.stored import StoredCounters
@@ -39,9 +39,9 @@ for command in (top, stats, verify, compact, forget, bench):
 @counters.command()
 @click.argument("what", metavar="SHINGLE|FILE")
 @click.option("--all", "every", is_flag=True, help="Of a file: also the pieces that were never seen.")
-@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
+@of_service
 @pass_asked
-def show(asked: Asked, what: str, every: bool, out: bool) -> None:
+def show(asked: Asked, what: str, every: bool, prefix: str) -> None:
     """Draw the time-line of a shingle, or of each piece of a message file.
 
     A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff or 14:00ff00ff00ff00ff.
@@ -49,16 +49,15 @@ def show(asked: Asked, what: str, every: bool, out: bool) -> None:
     shingle, path = shingle_of(what), Path(what)
     if shingle is None and not os.path.lexists(path):
         raise click.BadParameter(f"{what!r} is neither TYPE:HASH nor a file")
-    prefix = Prefix.OUT if out else Prefix.IN
     with open_stored(asked.loaded.settings, asked.state) as store:
         if shingle is not None:
-            _draw(store, [shingle], prefix, every=True)
+            _draw(store, [shingle], Prefix(prefix), every=True)
             return
         hasher, regions = Hasher(asked.keys().shingles), tuple(asked.loaded.settings.site.regions.split())
         for source in messages(path):
             echo(source.name)
             pieces = list(pieces_asked(shingles(parse(source.raw, regions=regions), Envelope(), hasher)))
-            _draw(store, pieces, prefix, every=every)
+            _draw(store, pieces, Prefix(prefix), every=every)
 
 
 def _draw(

@@ -11,7 +11,7 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.counters_stats import size
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
-from oborona.cli.shingle import name_of, shingle_named
+from oborona.cli.shingle import name_of, of_service, shingle_named
 from oborona.counters.apart import verify_apart
 from oborona.counters.compact import compact as compacted
 from oborona.counters.writer import LOCK
@@ -56,17 +56,17 @@ def compact(asked: Asked) -> None:
 
 @click.command()
 @click.argument("shingle", type=shingle_named)
-@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
+@of_service
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_asked
-def forget(asked: Asked, shingle: Shingle, out: bool, yes: bool) -> None:
+def forget(asked: Asked, shingle: Shingle, prefix: str, yes: bool) -> None:
     """Forget what is counted under a shingle, TYPE:HASH as `top`, `check --json` and `explain` print it.
 
     What comes after this counts from zero.
     """
     folder = asked.state / COUNTERS
-    prefix = Prefix.OUT if out else Prefix.IN
-    counted = asyncio.run(_counted(asked, shingle, prefix))
+    service = Prefix(prefix)
+    counted = asyncio.run(_counted(asked, shingle, service))
     echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
     if not yes:
         click.confirm("Forget it?", abort=True)
@@ -75,7 +75,7 @@ def forget(asked: Asked, shingle: Shingle, out: bool, yes: bool) -> None:
     with as_owner_of(folder):
         spooled = open_counters(asked.loaded.settings, asked.state, "cli")
         try:
-            spooled.forget(shingle, time.time(), prefix)
+            spooled.forget(shingle, time.time(), service)
         finally:
             spooled.close()
     writer = holder(folder / LOCK)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.cli.shingle import name_of, type_name, type_of
+from oborona.cli.shingle import name_of, of_service, type_name, type_of
 from oborona.cli.terminal import Terminal
 from oborona.counters.heavy import NOTE_ROOM
 from oborona.counters.top import TOP_LIMIT
@@ -29,7 +29,7 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 @click.argument("kind", metavar="TYPE", type=type_of)
 @click.option("--metric", type=_names(Metric), default="seen", show_default=True, help="What to sort by.")
 @click.option("--window", type=_names(Window), default="day", show_default=True, help="In which window.")
-@click.option("--out", is_flag=True, help="Of mail from our people; else of mail to them.")
+@of_service
 @click.option(
     "--limit",
     type=click.IntRange(1, NOTE_ROOM),
@@ -39,15 +39,14 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
-def top(asked: Asked, kind: Type, metric: str, window: str, out: bool, limit: int, as_json: bool) -> None:
+def top(asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: int, as_json: bool) -> None:
     """Show the shingles of a type that counted most.
 
     Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
     than 1/129 of all that its type counted, what is a day old weighing half. In a cluster it is kept of what this machine counted.
     """
-    prefix = Prefix.OUT if out else Prefix.IN
     by, within = Metric[metric.upper()], Window[window.upper()]
-    ranks, totals = asyncio.run(_read(asked, kind, by, within, prefix, limit))
+    ranks, totals = asyncio.run(_read(asked, kind, by, within, Prefix(prefix), limit))
     if as_json:
         rows = [{"shingle": name_of(shingle), "count": count} for shingle, count in ranks]
         told = {"type": type_name(kind), "prefix": prefix, "metric": metric, "window": window, "top": rows}

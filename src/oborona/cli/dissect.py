@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from oborona import secret
+from oborona.authentication.proved import proved
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import Source, messages
@@ -128,6 +129,12 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         recorder,
         evidence.identity.dkim_domains,
         tools.places.find(tools.envelope.client.ip),
+        proved(
+            evidence.identity,
+            tools.envelope,
+            message.from_.address if message.from_ else "",
+            message.from_domains,
+        ),
     )
     now = time.time()
     context = Context(message=message, envelope=tools.envelope, site=tools.site, now=now)

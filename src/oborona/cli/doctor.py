@@ -16,9 +16,12 @@ from rich.table import Table
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_counters import counters
+from oborona.cli.doctor_delivery import delivery
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
 from oborona.cli.doctor_model import final, model
+from oborona.cli.doctor_personal import personal
+from oborona.cli.doctor_pins import pins
 from oborona.cli.doctor_places import places
 from oborona.cli.doctor_policy import policy
 from oborona.cli.doctor_reader import reader
@@ -46,12 +49,15 @@ def doctor(asked: Asked) -> None:
             _state,
             counters,
             doors,
+            delivery,
             dns,
             places,
             reader,
             signatures,
+            pins,
             model,
             final,
+            personal,
             postfix,
         )
         for report in check(asked)

@@ -47,9 +47,18 @@ def _doors(settings: Settings) -> Iterator[_Door]:
         )
 
 
+def _delivery(settings: Settings) -> Iterator[_Door]:
+    if settings.delivery.listen:
+        address = settings.delivery.address
+        yield _Door(
+            "delivery door", "delivery.listen", address, "LMTP server", b"QUIT\r\n", re.compile(b"220 .")
+        )
+
+
 def doors(asked: Asked) -> Iterator[Report]:
     """Knock at each door that the settings open."""
-    for door in _doors(asked.loaded.settings):
+    settings = asked.loaded.settings
+    for door in (*_doors(settings), *_delivery(settings)):
         yield from _knock(door)
         if isinstance(door.address, UnixAddress):
             path = door.address.path

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 import msgspec
@@ -18,17 +18,19 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
+from oborona.cli.personal_stored import note_words
 from oborona.cli.progress import progress
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.errors import StoreError
-from oborona.feedback.hearing import Unheard, heard
+from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
+from oborona.feedback.personal import Origin, origin_said, origin_then
 from oborona.feedback.word import Kind, Source, State, Word
 from oborona.message.shingles import Hasher
-from oborona.milter.service import prepare_state
+from oborona.milter.service import prepare_state, site_name
 from oborona.milter.worker import JOURNAL
+from oborona.recheck.entry import Entry
 from oborona.recheck.ident import verify
 from oborona.recheck.reading import Reader
-from oborona.types import Shingle
 
 AT_ONCE: Final = 50  # words written down in one transaction
 _RESULTS: Final = {
@@ -39,6 +41,14 @@ _RESULTS: Final = {
 }
 """Result of a message → its words where they are counted."""
 _PATHS: Final = click.Path(path_type=Path, exists=True, allow_dash=True)
+
+
+class _Spoken(NamedTuple):
+    """A message that is spoken of."""
+
+    name: str
+    word: Word | Unheard
+    origin: Origin = Origin()
 
 
 @click.command()
@@ -52,7 +62,8 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
     """Teach that messages are spam, or ham: good mail.
 
     Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A word about a message that the same person has
-    spoken of before counts once; the opposite word replaces it.  Exit status 1 when nothing could be learned from some message.
+    spoken of before counts once; the opposite word replaces it.  With --person it acts on that person's mail at once (`oborona personal`).
+    Exit status 1 when nothing could be learned from some message.
     """
     if person and ("@" not in person or not person.isprintable() or len(person) > 254):
         raise click.BadParameter(f"{person!r} is no mail address", param_hint="--person")
@@ -63,11 +74,22 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
     with store(asked, make=True) as taught, progress("messages") as advance:
         last = 0
         for some in _batches(asked, _words(asked, paths, Kind(kind), person)):
-            became = iter(taught.add([word for _, word in some if isinstance(word, Word)], now=time.time()))
-            for name, word in some:
+            words = [one for one in some if isinstance(one.word, Word)]
+            became = taught.add([one.word for one in words if isinstance(one.word, Word)], now=time.time())
+            if person:
+                note_words(
+                    asked,
+                    [
+                        (one.word, one.origin, what)
+                        for one, what in zip(words, became, strict=True)
+                        if isinstance(one.word, Word)
+                    ],
+                )
+            told = iter(became)
+            for name, word, _origin in some:
                 line: dict[str, object]
                 if isinstance(word, Word):
-                    one = next(became)
+                    one = next(told)
                     line = {"result": "replaced" if one.replaced else "new" if one.new else "duplicate"}
                     line |= {"id": one.id} | ({"instead_of": one.replaced} if one.replaced else {})
                     last = one.id if one.new else last
@@ -94,11 +116,9 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         click.get_current_context().exit(1)
 
 
-def _words(
-    asked: Asked, paths: Iterable[Path], kind: Kind, person: str
-) -> Iterator[tuple[str, Word | Unheard]]:
+def _words(asked: Asked, paths: Iterable[Path], kind: Kind, person: str) -> Iterator[_Spoken]:
     """Yield what is to be written down of each message."""
-    keys, settings = asked.keys(), asked.loaded.settings
+    keys, settings, site = asked.keys(), asked.loaded.settings, site_name(asked.loaded)
     hasher, source = Hasher(keys.shingles), _source(kind, person)
     for found in (found for path in paths for found in messages(path)):
         try:
@@ -114,10 +134,14 @@ def _words(
                 regions=settings.site.regions.split(),
             )
         except Unheard as error:
-            yield found.name, error
+            yield _Spoken(found.name, error)
             continue
         ident = verify(message.get("x-mras-id") or "", keys.signature)
-        yield found.name, word if ident is None else msgspec.structs.replace(word, journal=ident)
+        yield _Spoken(
+            found.name,
+            word if ident is None else msgspec.structs.replace(word, journal=ident),
+            origin_said(message, site, ours=ident is not None),
+        )
 
 
 def _source(kind: Kind, person: str) -> Source:
@@ -126,24 +150,31 @@ def _source(kind: Kind, person: str) -> Source:
     return Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
 
 
-def _batches(
-    asked: Asked, words: Iterator[tuple[str, Word | Unheard]]
-) -> Iterator[list[tuple[str, Word | Unheard]]]:
-    """Yield some words at a time; those about messages of the journal count under what was counted when these came."""
+def _batches(asked: Asked, words: Iterator[_Spoken]) -> Iterator[list[_Spoken]]:
+    """Yield some words at a time; those about messages of the journal count under what was counted when these came, and what was proved then."""
     while some := list(islice(words, AT_ONCE)):
         known = asyncio.run(
-            _pieces(asked, [word.journal for _, word in some if isinstance(word, Word) and word.journal])
+            _journaled(
+                asked, [one.word.journal for one in some if isinstance(one.word, Word) and one.word.journal]
+            )
         )
-        yield [
-            (name, msgspec.structs.replace(word, pieces=known[word.journal]))
-            if isinstance(word, Word) and word.journal in known
-            else (name, word)
-            for name, word in some
-        ]
+        yield [_with(one, known) for one in some]
 
 
-async def _pieces(asked: Asked, idents: Sequence[int]) -> dict[int, tuple[Shingle, ...]]:
-    """Return the pieces of messages of the journal, of those that it still has."""
+def _with(one: _Spoken, known: Mapping[int, Entry]) -> _Spoken:
+    """Return a word with what the journal knows of its message."""
+    entry = known.get(one.word.journal or 0) if isinstance(one.word, Word) else None
+    if entry is None or not isinstance(one.word, Word):
+        return one
+    word = msgspec.structs.replace(one.word, pieces=entry.shingles) if entry.shingles else one.word
+    same = (
+        entry.message_id[:MESSAGE_ID_LENGTH] == one.word.message_id
+    )  # or somebody put the id of one message above another
+    return _Spoken(one.name, word, (origin_then(entry.facts) if same else None) or one.origin)
+
+
+async def _journaled(asked: Asked, idents: Sequence[int]) -> dict[int, Entry]:
+    """Return messages of the journal, those that it still has."""
     if not idents:
         return {}
     try:
@@ -152,4 +183,4 @@ async def _pieces(asked: Asked, idents: Sequence[int]) -> dict[int, tuple[Shingl
     except StoreError as error:
         click.echo(f"oborona: {error}; counted without what the journal knows", err=True)
         return {}
-    return {entry.id: entry.shingles for entry in found if entry is not None and entry.shingles}
+    return {entry.id: entry for entry in found if entry is not None}

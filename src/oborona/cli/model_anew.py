@@ -10,6 +10,7 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.person import person as who
+from oborona.cli.personal_stored import take_back_words
 from oborona.cli.span import Span
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.feedback.lessons import Lessons
@@ -57,7 +58,8 @@ def unlearn(
 ) -> None:
     """Take words back: by ID as `oborona learn --json` told it, of a person, since a time; of several of these what is in all.
 
-    The weights are made anew without them, as if they had never been said; what was computed of their messages is forgotten.
+    The weights are made anew without them, as if they had never been said; what was computed of their messages is forgotten, and what
+    followed from them for the mail of who said them is removed.
     """
     if not words and person is None and span is None:
         raise click.UsageError("name words by their ID, --person or --since")
@@ -66,7 +68,9 @@ def unlearn(
         chosen = [set(words)] if words else []
         chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
         chosen += [set(opened.since(now - span))] if span is not None else []
-        gone = opened.take_back(sorted(set.intersection(*chosen)), reason=reason, by=who(), now=now)
+        wanted = sorted(set.intersection(*chosen))
+        gone = opened.take_back(wanted, reason=reason, by=who(), now=now)
+        take_back_words(asked, wanted)
         if as_json:
             echo_json({"taken_back": gone})
         else:

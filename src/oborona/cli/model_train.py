@@ -107,6 +107,9 @@ def train_(
     asked_for = How(**how)
     found = below(folder) if folder is not None else indexed(index) if index is not None else iter(())
     with SortedMail(found, shuffled=asked_for.shuffled) as mail, _progress() as step:
+        if mail.no_mail:
+            more = f" (and {len(mail.no_mail) - 1} more)" if len(mail.no_mail) > 1 else ""
+            click.echo(f"oborona: {mail.no_mail[0]}: there is no message in it, passed over{more}", err=True)
         if folder is not None and not asked_for.shuffled:
             mail.in_time()
         examples, rehearsal = asyncio.run(_rehearsed(asked, mail, step, asked_for))

@@ -8,9 +8,18 @@ from typing import Final
 import click
 
 from oborona.message.shingles import Type
-from oborona.types import Shingle
+from oborona.types import Prefix, Shingle
 
 _SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
+
+of_service = click.option(
+    "--prefix",
+    type=click.Choice([prefix.value for prefix in Prefix]),
+    default=Prefix.IN.value,
+    show_default=True,
+    help="Mail to our people, or from them; put off; refused before its content; first contacts; deleted unread.",
+)
+"""The option of the service a counter belongs to."""
 
 
 def shingle_of(text: str) -> Shingle | None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Self
 
 from oborona.cli.mailboxes import Source, Unread, messages
 from oborona.feedback.final.rehearsal import Sorted
+from oborona.feedback.hearing import is_mail
 from oborona.message.model import Message
 from oborona.message.parse import parse
 
@@ -33,14 +34,22 @@ class SortedMail:
     """Sorted mail in an order; its octets wait in a file of no name, so that any amount can be put in order.
 
     Use it as a context.
+
+    Attributes:
+        no_mail: names of what was found and passed over: there is no message in it.
     """
 
     def __init__(self, found: Iterator[tuple[Source, bool]], *, shuffled: bool) -> None:
         self._octets = TemporaryFile()  # noqa: SIM115 - closed by `__exit__`
+        self.no_mail: list[str] = []
         kept = []
         try:
             for source, spam in found:
-                time = 0.0 if shuffled else arrived(parse(source.raw))
+                message = parse(source.raw)
+                if not is_mail(message):
+                    self.no_mail.append(source.name)
+                    continue
+                time = 0.0 if shuffled else arrived(message)
                 kept.append(_Kept(source.name, spam, time, self._octets.tell(), len(source.raw)))
                 self._octets.write(source.raw)
         except BaseException:

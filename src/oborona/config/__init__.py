@@ -5,9 +5,11 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 """
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
+from oborona.config.delivery import Delivery
 from oborona.config.doors import Listening, Milter, PolicyService
 from oborona.config.learning import Learning
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
+from oborona.config.personal import Personal
 from oborona.config.places import Places
 from oborona.config.reader import Reader
 from oborona.config.servers import Server, parse_servers
@@ -20,6 +22,7 @@ __all__ = [
     "Address",
     "Cluster",
     "Counters",
+    "Delivery",
     "Dns",
     "InetAddress",
     "Journal",
@@ -29,6 +32,7 @@ __all__ = [
     "Log",
     "Milter",
     "Paths",
+    "Personal",
     "Places",
     "PolicyService",
     "Reader",

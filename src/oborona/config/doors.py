@@ -16,16 +16,16 @@ from oborona.errors import ConfigError
 MIB: Final = 1024 * 1024
 
 
-def _listens(value: str) -> None:
+def listens(value: str) -> None:
     try:
         parse_address(value)
     except ConfigError as fault:
         raise ValueError(fault.problem) from None
 
 
-def _may_listen(value: str) -> None:
+def may_listen(value: str) -> None:
     if value:
-        _listens(value)
+        listens(value)
 
 
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Milter(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS.",
-            extra={"allowed": EXAMPLES, "check": _listens},
+            extra={"allowed": EXAMPLES, "check": listens},
         ),
     ] = "unix:/run/oborona/milter.sock"
     transport: Annotated[
@@ -140,7 +140,7 @@ class PolicyService(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where Postfix reaches it, as in [milter]. Empty: it is closed.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": _may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
     idle_s: Annotated[

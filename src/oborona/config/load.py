@@ -14,10 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.doors import Milter, PolicyService
-from oborona.config.places import Places
-from oborona.config.reader import Reader
-from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
+from oborona.config.settings import SECTIONS, Paths, Settings
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
 
@@ -61,19 +58,8 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         given = values["paths"].get(key, getattr(Paths(), key))
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
         values["paths"][key] = str(base / given)
-    settings = Settings(
-        site=Site(**values["site"]),
-        paths=Paths(**values["paths"]),
-        milter=Milter(**values["milter"]),
-        policy_service=PolicyService(**values["policy_service"]),
-        dns=Dns(**values["dns"]),
-        counters=Counters(**values["counters"]),
-        cluster=Cluster(**values["cluster"]),
-        journal=Journal(**values["journal"]),
-        reader=Reader(**values["reader"]),
-        places=Places(**values["places"]),
-        log=Log(**values["log"]),
-    )
+    sections: dict[str, Any] = {section: schema(**values[section]) for section, schema in SECTIONS.items()}
+    settings = Settings(**sections)
     _check_waits(settings, origins, places)
     return Loaded(settings=settings, origins=origins, file=path)
 

@@ -13,8 +13,10 @@ import msgspec
 from msgspec import Meta
 
 from oborona.config.address import parse_address
+from oborona.config.delivery import Delivery
 from oborona.config.doors import Milter, PolicyService
 from oborona.config.learning import Learning
+from oborona.config.personal import Personal
 from oborona.config.places import Places
 from oborona.config.reader import Reader
 from oborona.config.servers import EXAMPLES, parse_servers
@@ -293,12 +295,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     paths: Paths = Paths()
     milter: Milter = Milter()
     policy_service: PolicyService = PolicyService()
+    delivery: Delivery = Delivery()
     dns: Dns = Dns()
     counters: Counters = Counters()
     cluster: Cluster = Cluster()
     journal: Journal = Journal()
     reader: Reader = Reader()
     learning: Learning = Learning()
+    personal: Personal = Personal()
     places: Places = Places()
     log: Log = Log()
 
@@ -308,12 +312,14 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "paths": Paths,
     "milter": Milter,
     "policy_service": PolicyService,
+    "delivery": Delivery,
     "dns": Dns,
     "counters": Counters,
     "cluster": Cluster,
     "journal": Journal,
     "reader": Reader,
     "learning": Learning,
+    "personal": Personal,
     "places": Places,
     "log": Log,
 }

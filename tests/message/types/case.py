@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.types import Envelope, Location, Pieces
+from oborona.types import Envelope, Location, Pieces, Proved
 
 HASHER = Hasher(b"0123456789abcdef0123456789abcdef")
 LONG = (
@@ -38,6 +38,7 @@ def mail(
     proved: tuple[str, ...] = (),
     location: Location | None = None,
     regions: tuple[str, ...] = (),
+    who: Proved | None = None,
 ) -> Pieces:
     """Return the pieces of a message.
 
@@ -49,6 +50,7 @@ def mail(
         proved: domains that DKIM proved.
         location: of the client.
         regions: whose telephone numbers need no +.
+        who: sent it, as far as it was proved.
     """
     if html:
         fields = (*fields, "Content-Type: text/html; charset=utf-8")
@@ -56,7 +58,12 @@ def mail(
         fields = (*fields, "Content-Type: text/plain; charset=utf-8")
     raw = "\n".join((*fields, "", html or text, "")).encode()
     return shingles(
-        parse(raw, regions=regions), envelope or Envelope(), HASHER, proved, location or Location()
+        parse(raw, regions=regions),
+        envelope or Envelope(),
+        HASHER,
+        proved,
+        location or Location(),
+        who or Proved(),
     )
 
 

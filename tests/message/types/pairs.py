@@ -1,7 +1,7 @@
 """Unique pairs: P is of two things, U of the first of them."""
 
 from oborona.message.shingles import Type
-from oborona.types import Client, Envelope, Location
+from oborona.types import Client, Envelope, Location, Proved
 from tests.message.types.case import LONG, OTHER, Case, mail
 
 HERE, THERE = "192.0.2.7", "198.51.100.9"
@@ -19,7 +19,36 @@ def link(*domains: str) -> str:
     return " ".join(f"http://www.{domain}/x" for domain in domains)
 
 
+AUTHOR = Proved(author="ann@a.example", author_domain="a.example")
+
+
 CASES = {
+    Type.ENTITY_RECIPIENT: Case(
+        same=(
+            mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example"), who=AUTHOR),
+            mail("y", ANN, envelope=sent("bounce@c.example", "BOB@b.example"), who=AUTHOR),
+        ),
+        differ=(
+            mail(envelope=sent("ann@a.example", "bob@b.example", ip=HERE)),
+            mail(envelope=sent("ann@a.example", "joe@b.example", ip=HERE)),
+            mail(envelope=sent("ann@a.example", "bob@b.example", ip=THERE)),
+            mail(link("a.example"), envelope=sent("", "bob@b.example")),
+            mail(envelope=sent("", "bob@b.example"), who=Proved(author_domain="a.example")),  # writes, and is not linked to
+        ),
+        none=(mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example")), mail("x", ANN, who=AUTHOR)),
+    ),
+    Type.ENTITY_RECIPIENTS: Case(
+        same=(
+            mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example"), who=AUTHOR),
+            mail(link("a.example"), envelope=sent("x@a.example", "joe@b.example", "eve@c.example"), who=AUTHOR),  # a link to oneself
+        ),
+        differ=(
+            mail(link("c.example"), envelope=sent("", "bob@b.example")),
+            mail("Call +49 30 901820 now", envelope=sent("", "bob@b.example")),
+            mail("Pay to 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", envelope=sent("", "bob@b.example")),
+        ),
+        none=(mail(link("c.example")), mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example"))),
+    ),
     Type.SENDER_RECIPIENT: Case(
         same=(
             mail(envelope=sent("ann@a.example", "bob@b.example")),

@@ -1,7 +1,7 @@
 """Types of who sent it: by the mail server's word, and by the message's own."""
 
 from oborona.message.shingles import Type
-from oborona.types import Client, Envelope
+from oborona.types import Client, Envelope, Proved
 from tests.message.types.case import Case, mail
 
 
@@ -23,6 +23,26 @@ CASES = {
         same=(mail("x", "From: Ann <ann@a.example>"), mail("y", 'From: "Somebody else" <Ann@A.Example>')),
         differ=(mail("x", "From: ann@a.example"), mail("x", "From: eve@a.example"), mail("x", "From: ann@b.example")),
         none=(mail("x"), mail("x", "From: Ann")),
+    ),
+    Type.AUTHOR: Case(
+        same=(mail("x", "From: Ann <ann@a.example>", who=Proved(author="ann@a.example")), mail("y", envelope=by("192.0.2.7"), who=Proved(author="ann@a.example", author_domain="a.example"))),
+        differ=(mail(who=Proved(author="ann@a.example")), mail(who=Proved(author="eve@a.example"))),
+        none=(mail("x", "From: ann@a.example"), mail("x", "From: ann@a.example", who=Proved(sender="ann@a.example"))),
+    ),
+    Type.AUTHOR_DOMAIN: Case(
+        same=(mail("x", who=Proved(author="ann@a.example", author_domain="a.example")), mail("y", who=Proved(author="eve@mail.a.example", author_domain="a.example"))),
+        differ=(mail(who=Proved(author_domain="a.example")), mail(who=Proved(author_domain="b.example"))),
+        none=(mail("x", "From: ann@a.example", proved=("a.example",)),),
+    ),
+    Type.PROVED_SENDER: Case(
+        same=(mail("x", who=Proved(sender="ann@a.example")), mail("y", "From: eve@b.example", envelope=by("192.0.2.7", sender="Ann@A.example"), who=Proved(sender="ann@a.example"))),
+        differ=(mail(who=Proved(sender="ann@a.example")), mail(who=Proved(sender="ann+1@a.example"))),
+        none=(mail(envelope=by(sender="ann@a.example")), mail("x", "From: ann@a.example", who=Proved(author="ann@a.example"))),
+    ),
+    Type.ACCOUNT: Case(
+        same=(mail("x", who=Proved(account="bob")), mail("y", envelope=by("192.0.2.7", sender="bob@b.example"), who=Proved(account="bob"))),
+        differ=(mail(who=Proved(account="bob")), mail(who=Proved(account="joe"))),
+        none=(mail(envelope=by(sender="bob@b.example")),),
     ),
     Type.CLIENT_IP: Case(
         same=(mail(envelope=by("192.0.2.7")), mail(envelope=by("192.0.2.7", "a.example", "b.example", "c@d.example"))),

@@ -23,13 +23,15 @@ from oborona.policy.facts import Facts
 from oborona.policy.gathered import mass_facts, repip_facts
 from oborona.policy.load import Policy
 from oborona.policy.models.opinion import UNTAUGHT
+from oborona.policy.pasts import judge_pasts
+from oborona.policy.reputed import Seen, pin_address, pins_of, with_reputation
 from oborona.policy.scan import Site
 from oborona.policy.settling import read_known
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Judge
-from oborona.recheck.then import facts_then, why_not
-from oborona.types import Shingle, Verdict
+from oborona.recheck.then import facts_then, readable, why_not
+from oborona.types import Proved, Shingle, Verdict
 
 
 async def explained(
@@ -100,13 +102,27 @@ async def _facts_now(
     known, faults = await read_known(site.counters, pieces, now, policy.compiled.timelines)
     for fault in faults:
         click.echo(f"oborona: {fault}", err=True)
-    return msgspec.structs.replace(
+    pinned = pins_of(pieces, site.pins, now)
+    pin_address(known, pinned)
+    facts = msgspec.structs.replace(
         then,
         known=known,
         partial=bool(faults),
         **mass_facts(known),
         **repip_facts(known, own=then.client_own),
     )
+    plain, unkept = readable(facts)
+    if "author" in unkept:  # judged by an older version, which did not say who was proved
+        return facts
+    who = Proved(
+        author=plain.author,
+        author_domain=plain.author_domain,
+        sender=plain.sender_proved,
+        account=plain.login.lower(),
+    )
+    judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+    seen = Seen(who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements)
+    return with_reputation(facts, seen)
 
 
 def _then(entry: Entry, policy: Policy) -> Side:

@@ -1,0 +1,66 @@
+"""Who sent a message, as far as somebody who was asked bears it out: what a reputation, or a list of one person, may hang on.
+
+    author          the address in From: SPF, or a DKIM signature over the whole text, passed for its domain, and no other domain stands in From;
+                    or a trusted sealer (ARC) saw DMARC pass for it
+    author_domain   the registrable domain of that
+    sender          MAIL FROM: SPF passed for its domain; a bounce has none
+    account         the login that the mail server let in
+
+Whoever writes another's name into From or MAIL FROM has his own name here, or none.  A domain answers for its people: which of them wrote a
+letter is its word and no more.
+
+Source: RFC 7489 section 3.1 (alignment), RFC 8617 section 7.2.1 (a sealer's word).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oborona.authentication.model import Identity, Result
+from oborona.authentication.names import fqdn
+from oborona.domains import registrable
+from oborona.types import Envelope, Proved
+
+
+def proved(
+    identity: Identity, envelope: Envelope, author: str = "", from_domains: Sequence[str] = ()
+) -> Proved:
+    """Return who sent a message, as far as it was proved.
+
+    Args:
+        identity: what SPF, DKIM, DMARC and ARC found.
+        envelope: of the message.
+        author: the address in From; empty = none, or not known yet.
+        from_domains: distinct domains in From: a letter of several authors has none here.
+    """
+    domain = _domain(author) if len(from_domains) <= 1 and _author(identity, _domain(author)) else ""
+    return Proved(
+        author=_normal(author, domain) if domain else "",
+        author_domain=registrable(domain) if domain else "",
+        sender=proved_sender(identity, envelope),
+        account=envelope.login.lower(),
+    )
+
+
+def proved_sender(identity: Identity, envelope: Envelope) -> str:
+    """Return MAIL FROM, where SPF passed for its domain; else nothing."""
+    spf, domain = identity.spf, _domain(envelope.sender)
+    passed = spf.result is Result.PASS and bool(domain) and spf.domain == domain
+    return _normal(envelope.sender, domain) if passed else ""
+
+
+def _author(identity: Identity, domain: str) -> bool:
+    dmarc, arc = identity.dmarc, identity.arc
+    if not domain:
+        return False
+    if domain == dmarc.domain and (dmarc.spf_aligned or (dmarc.dkim_aligned and not identity.unsigned)):
+        return True
+    return bool(arc.trusted) and arc.dmarc is Result.PASS and fqdn(arc.dmarc_domain) == domain
+
+
+def _domain(address: str) -> str:
+    return fqdn(address.rpartition("@")[2]) if "@" in address else ""
+
+
+def _normal(address: str, domain: str) -> str:
+    return f"{address.rpartition('@')[0].lower()}@{domain}"

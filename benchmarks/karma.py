@@ -1,0 +1,190 @@
+"""What reputation costs a message: CPU of RepIP, karma and a hundred entities, read from a store of a million keys and judged.
+
+    python benchmarks/karma.py                  a million keys, 2,000 messages
+    python benchmarks/karma.py --keys 5000000
+    python benchmarks/karma.py --json
+
+A message has 106 pieces: client, network and autonomous system, author, his domain, proved sender, and a hundred entities: 20 link domains, 20 hosts, 30 links, 10 telephones,
+5 wallets, 5 attachments and 10 addresses; a usual one has a tenth of these.  Six of ten entities nobody has seen before, as of the pieces of `oborona counters bench`; the others are drawn by Zipf's law
+from 20,000 that have a fortnight's history, a quarter of them bad.  Microseconds of CPU a message, the best of five rounds: `read` is one read of the
+store for all of them, `judge` RepIP, entities and karma with their words.  Beside it, how many unique pairs a usual mail has, by the golden mails of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
+from oborona.counters.bench.subject import LmdbSubject
+from oborona.counters.store import LmdbCounters
+from oborona.counters.writer import CounterWriter
+from oborona.domains import registrable
+from oborona.message.hashing import Hasher, Type
+from oborona.message.parse import parse
+from oborona.message.shingles import shingles
+from oborona.policy.facts import Facts
+from oborona.policy.known import Known
+from oborona.policy.reputed import Seen, with_reputation
+from oborona.types import Amounts, Client, Envelope, Pieces, Proved, Shingle
+
+MESSAGES: Final = 2000
+ROUNDS: Final = 5
+POOL: Final = 20_000  # entities with a history
+CLIENTS: Final = 2_000
+HISTORY: Final = 60_000  # messages that made it
+BAR_US: Final = 300.0
+ENTITIES: Final = (
+    (Type.LINK_DOMAIN, 20),
+    (Type.HOST, 20),
+    (Type.URL, 30),
+    (Type.PHONE, 10),
+    (Type.WALLET, 5),
+    (Type.CHECKSUM, 5),
+    (Type.ADDRESS, 10),
+)
+SENDER: Final = (
+    Type.CLIENT_IP,
+    Type.CLIENT_NETWORK,
+    Type.AS_NUMBER,
+    Type.AUTHOR,
+    Type.AUTHOR_DOMAIN,
+    Type.PROVED_SENDER,
+)
+HASHER: Final = Hasher(b"k" * 32)
+ENVELOPE: Final = Envelope(client=Client(ip="9.1.1.1"), sender="ann@a.example", recipients=("bob@b.example",))
+WHO: Final = Proved(author="ann@a.example", author_domain="a.example", sender="ann@a.example")
+
+
+def pool(kind: Type, number: int) -> Shingle:
+    """Return an entity or a sender with a history; of each type one in four is bad."""
+    return HASHER.shingle(kind, f"known {number}")
+
+
+def history(directory: Path, now: float, draw: random.Random) -> None:
+    """Bring a fortnight of mail into the store."""
+    counters, writer = LmdbCounters(directory, "history"), CounterWriter(directory)
+    of = zipf(POOL, HISTORY * 12)
+    who = zipf(CLIENTS, HISTORY)
+    moments = sorted(now - draw.random() * 13 * 86_400 for _ in range(HISTORY))
+    for number, moment in enumerate(moments):
+        some = of[number * 12 : number * 12 + 12]
+        kinds = [kind for kind, _ in ENTITIES] + [Type.LINK_DOMAIN, Type.URL, Type.URL, Type.HOST, Type.PHONE]
+        found = [pool(kind, int(one)) for kind, one in zip(kinds, some, strict=True)]
+        found += [pool(kind, int(who[number])) for kind in SENDER]
+        bad = some[0] % 4 == 0
+        pieces = Pieces(shingles=tuple(dict.fromkeys(found)), pairs=())
+        counters.add(pieces, Amounts(seen=1, spam=int(bad), complaints=int(bad and number % 7 == 0)), moment)
+        if number % 2000 == 0:
+            counters.flush(moment)
+            writer.step(moment)
+    counters.flush(now)
+    writer.step(now)
+    counters.close()
+    writer.close()
+
+
+def zipf(size: int, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return ranks by Zipf's law, s = 1.1."""
+    weights = 1 / np.arange(1, size + 1) ** 1.1
+    return np.random.default_rng(7).choice(size, draws, p=weights / weights.sum())
+
+
+def message(number: int, ranks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Shingle, ...]:
+    """Return the pieces of one message."""
+    found = [pool(kind, int(ranks[number]) % CLIENTS) for kind in SENDER]
+    at = number
+    for kind, times in ENTITIES:
+        for one in range(times):
+            at += 1
+            known = one % 5 in (1, 3)
+            name = f"known {ranks[at % len(ranks)]}" if known else f"new {number} {one}"
+            found.append(HASHER.shingle(kind, name))
+    return tuple(dict.fromkeys(found))
+
+
+def best(work: Callable[[], object]) -> float:
+    """Return microseconds of CPU a message, the best of the rounds."""
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.process_time_ns()
+        work()
+        rounds.append((time.process_time_ns() - began) / 1000 / MESSAGES)
+    return round(min(rounds), 1)
+
+
+async def measured(directory: Path, now: float) -> dict[str, float]:
+    """Return the figures."""
+    counters = LmdbCounters(directory, "reader")
+    ranks = zipf(POOL, MESSAGES * 4)
+    messages = [message(number, ranks) for number in range(MESSAGES)]
+    reading = []
+    for _ in range(ROUNDS):
+        began = time.process_time_ns()
+        totals = [await counters.read(one, now) for one in messages]
+        reading.append((time.process_time_ns() - began) / 1000 / MESSAGES)
+    counters.close()
+    seen = Seen(WHO, HASHER)
+
+    def facts() -> list[Facts]:
+        return [Facts(known=Known(one, rows)) for one, rows in zip(messages, totals, strict=True)]
+
+    sorted_us = best(facts)  # which every scan does, whatever is asked of its counts
+    judged_us = best(lambda: [with_reputation(one, seen) for one in facts()])
+    found = {
+        "pieces": sum(map(len, messages)) / MESSAGES,
+        "known": sum(any(row[-1]) for rows in totals for row in rows) / MESSAGES,
+        "read_us": round(min(reading), 1),
+        "judge_us": round(judged_us - sorted_us, 1),
+    }
+    return found | {"total_us": round(found["read_us"] + found["judge_us"], 1), "bar_us": BAR_US}
+
+
+def pairs() -> dict[str, float]:
+    """Return how many unique pairs a golden mail to one reader has, proved of its author, and how many of these count readers of entities."""
+    found = []
+    for file in sorted((Path(__file__).resolve().parents[1] / "tests/golden/mails").glob("*.eml")):
+        mail = parse(file.read_bytes())
+        box = mail.from_
+        who = Proved(author=box.address.lower(), author_domain=registrable(box.domain)) if box else Proved()
+        found.append(shingles(mail, ENVELOPE, HASHER, (), who=who).pairs)
+    reached = [sum(pair.distinct.type == Type.ENTITY_RECIPIENTS for pair in one) for one in found]
+    return {
+        "pairs": round(sum(map(len, found)) / len(found), 1),
+        "pairs_of_entities": round(sum(reached) / len(found), 1),
+        "most_of_entities": max(reached),
+    }
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    now = time.time()
+    with tempfile.TemporaryDirectory(prefix="oborona-karma-") as folder:
+        directory = Path(folder) / "counters"
+        subject = LmdbSubject(directory=str(directory), map_bytes=asked.keys * 256 + (256 << 20))
+        with subject.filled(asked.keys, now, lambda _share: None):
+            history(directory, now, random.Random(1))  # noqa: S311 - a load, no secret
+            found = {"keys": asked.keys} | asyncio.run(measured(directory, now)) | pairs()
+    if asked.json:
+        sys.stdout.write(json.dumps(found) + "\n")
+        return
+    for name, value in found.items():
+        sys.stdout.write(f"{name.replace('_', ' '):>18}  {value:g}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What each word counts in the counters, and since when: so that it is counted once, and taken back from where it was counted.
+
+    held    0: the counters do not have it; 1: they do; 2: it is being changed, and who was killed in the middle leaves it so
+
+A word that stands is wanted, one that was taken back, set aside or refused is not; the file itself keeps `wanted` so (a
+trigger), whoever changes the word. What is wanted and not held is to be counted, what is held and not wanted to be taken back.
+What is in doubt is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from oborona.feedback.connection import Connection
+from oborona.feedback.store import unpacked
+from oborona.feedback.word import Kind, Source
+from oborona.types import Shingle
+
+_OPEN: Final = (
+    "SELECT c.id, w.kind, w.source, c.pieces, c.wanted, c.at FROM counted c JOIN word w ON w.id = c.id"
+    " WHERE c.held <> c.wanted AND c.held <> 2 ORDER BY c.id LIMIT ?"
+)
+_BEGIN: Final = "UPDATE counted SET held = 2, at = ? WHERE id = ?"
+_END: Final = "UPDATE counted SET held = ? WHERE id = ?"
+# A word that was set aside may be put in place again.
+_DROP: Final = "DELETE FROM counted WHERE id = ? AND held = 0 AND id IN (SELECT id FROM word WHERE state IN ('taken-back', 'refused'))"
+
+
+class Change(NamedTuple):
+    """A word to be counted, or to be taken back."""
+
+    id: int
+    kind: Kind
+    source: Source
+    pieces: tuple[Shingle, ...]
+    wanted: bool  # to be counted
+    at: float  # Unix seconds: the bucket that counts
+
+
+class Ledger:
+    """The table `counted` of the file of people's word, for the one process that counts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def begin(self, most: int, now: float) -> list[Change]:
+        """Note of the first words that are to be counted or taken back that this is being done; return them.
+
+        Args:
+            most: words.
+            now: Unix seconds; those that were never counted count under it.
+        """
+        if not self._connection.rows(_OPEN, (1,)):
+            return []
+        with self._connection.transaction() as db:
+            changes = [_change(row, now) for row in db.execute(_OPEN, (most,))]
+            db.executemany(_BEGIN, [(one.at, one.id) for one in changes])
+        return changes
+
+    def end(self, changes: Sequence[Change]) -> None:
+        """Note that changes are made; what is taken back for good is forgotten."""
+        with self._connection.transaction() as db:
+            db.executemany(_END, [(int(one.wanted), one.id) for one in changes])
+            db.executemany(_DROP, [(one.id,) for one in changes if not one.wanted])
+
+    def forget(self, before: float) -> None:
+        """Forget what was counted before a time, Unix seconds: no window holds it any more."""
+        if self._connection.rows("SELECT 1 FROM counted WHERE at < ? LIMIT 1", (before,)):
+            with self._connection.transaction() as db:
+                db.execute("DELETE FROM counted WHERE at < ?", (before,))
+
+
+def _change(row: tuple[Any, ...], now: float) -> Change:
+    ident, kind, source, pieces, wanted, at = row
+    return Change(
+        ident, Kind(kind), Source(source), unpacked(pieces), bool(wanted), now if at is None else at
+    )

@@ -1,0 +1,199 @@
+"""A worker's persons: those who have said anything are known by a filter, what they have said is read when there is mail for them.
+
+The store is asked four times a second how many changes there were: what a person says holds in all workers within half a second.  What was read is
+kept, up to `CACHE_OCTETS`, until that person changes.  When the store can't be used, policy decides alone for those who were not read before,
+mail goes on, and the log says so, once, and once when it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+
+from oborona.errors import StoreError
+from oborona.milter.log import event
+from oborona.milter.personal.filter import Filter
+from oborona.milter.personal.schema import SHARED
+from oborona.milter.personal.store import COLUMNS, read
+from oborona.recheck.reading import on_its_thread
+from oborona.reputation.personal import NOBODY, Personal, mail_address
+
+LOOK_S: Final = 0.25  # between looks at the store
+READ_S: Final = 0.5  # that reading one person may take; then policy decides alone
+CACHE_OCTETS: Final = 8 << 20  # of memory for what was read: some 700 persons of 100 entries
+
+_VERSION: Final = "SELECT number FROM version"
+_CHANGED: Final = "SELECT address FROM person WHERE changed > ?"
+_PERSON: Final = (
+    f"SELECT p.strictness, {COLUMNS} FROM person p LEFT JOIN entry e ON e.person = p.id"  # noqa: S608 - literals
+    " WHERE p.address = ?"
+)
+_ERRORS: Final = (StoreError, sqlite3.Error, ValueError)  # ValueError: aiosqlite, of one that is closed
+
+log = logging.getLogger("oborona.personal")
+
+
+class FollowedPersons:
+    """The persons of a worker; a `Persons` of its scans.
+
+    Args:
+        path: the store's file; need not exist yet.
+
+    Attributes:
+        looked: how often a person who may have said something was looked for, by outcome: kept, read, failed.
+        known: persons that the filter holds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db: aiosqlite.Connection | None = None
+        self._file: tuple[int, int] | None = None  # device and inode of what is open
+        self._version = -1
+        self._filter = Filter()
+        self._kept: OrderedDict[str, Personal] = OrderedDict()
+        self._octets = 0
+        self._changes = 0  # seen: what was read before one is not kept after it
+        self._trouble = ""
+        self._of_one = False  # the trouble came with reading a person: only reading one ends it
+        self.looked = {"kept": 0, "read": 0, "failed": 0}
+        self.known = 0
+
+    @property
+    def stale(self) -> bool:
+        """The store can't be read now."""
+        return bool(self._trouble)
+
+    async def of(self, address: str) -> Personal:
+        """Return what is known of the person behind a recipient's address; see `Persons.of`. `joe+shop@` is `joe@`, unless it is somebody too."""
+        if not self.known:
+            return NOBODY
+        exact = mail_address(address)
+        for name in (exact, untagged(exact)):
+            if name and name in self._filter:
+                found = await self._person(name)
+                if not found.empty:
+                    return found
+        return NOBODY
+
+    async def watch(self) -> None:
+        """Follow the store for ever."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Forget what was read of those who have changed."""
+        try:
+            if not await self._open():
+                return
+            ((number,),) = await self._rows(_VERSION)
+            if number == self._version:
+                self._well(of_one=False)
+                return
+            whole = number < self._version or self._version < 0  # it was put back to what it was, or is new
+            changed = await self._rows(_CHANGED, (-1 if whole else self._version,))
+        except _ERRORS as error:
+            await self._failed(error)
+            return
+        self._changes += 1
+        if whole:
+            self._filter, self.known, self._octets = Filter(), 0, 0
+            self._kept.clear()
+        for (name,) in changed:
+            self.known += self._filter.add(name)
+            self._drop(name)
+        self._version = number
+        self._well(of_one=False)
+
+    async def close(self) -> None:
+        """Let the store go."""
+        if self._db is not None:
+            await self._db.close()
+            self._db = None
+
+    async def _person(self, name: str) -> Personal:
+        found = self._kept.get(name)
+        if found is not None:
+            self._kept.move_to_end(name)
+            self.looked["kept"] += 1
+            return found
+        changes = self._changes
+        try:
+            async with asyncio.timeout(READ_S):
+                rows = await self._rows(_PERSON, (name,))
+        except (*_ERRORS, TimeoutError) as error:
+            self.looked["failed"] += 1
+            self._of_one |= not self._trouble
+            self._say(error)
+            return NOBODY
+        self.looked["read"] += 1
+        self._well(of_one=True)
+        kept = read(rows)
+        found = Personal(name, kept.strictness, kept.entries)
+        if changes == self._changes:
+            self._keep(name, found)
+        return found
+
+    def _keep(self, name: str, person: Personal) -> None:
+        self._drop(name)
+        self._kept[name] = person
+        self._octets += person.size
+        while self._octets > CACHE_OCTETS:
+            self._octets -= self._kept.popitem(last=False)[1].size
+
+    def _drop(self, name: str) -> None:
+        gone = self._kept.pop(name, None)
+        self._octets -= 0 if gone is None else gone.size
+
+    async def _open(self) -> bool:
+        """Open the store, anew where another file has its name; return whether there is one, or ever was."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            if self._file is None:  # nobody has said anything yet
+                return False
+            raise StoreError(f"{self._path}: is gone") from None
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror}") from error
+        if self._db is None or self._file != (found.st_dev, found.st_ino):
+            await self.close()
+            self._db = await on_its_thread(await asyncio.to_thread(SHARED.open, self._path, make=False))
+            self._file, self._version, self._of_one = (found.st_dev, found.st_ino), -1, False
+        return True
+
+    async def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        if self._db is None:
+            raise StoreError(f"{self._path}: can't be used")
+        return list(await self._db.execute_fetchall(sql, values))
+
+    async def _failed(self, error: Exception) -> None:
+        self._say(error)
+        if isinstance(error, sqlite3.Error):  # what is open may be damaged: it is opened anew
+            await self.close()
+
+    def _say(self, error: Exception) -> None:
+        told = error if isinstance(error, StoreError) else SHARED.told(error, self._path)
+        if isinstance(error, TimeoutError):
+            told = StoreError(f"{self._path}: takes longer than {READ_S:g} seconds")
+        if not self._trouble:
+            event(log, logging.ERROR, "persons can't be read, policy decides alone", error=told)
+        self._trouble = str(told)
+
+    def _well(self, *, of_one: bool) -> None:
+        if self._trouble and of_one >= self._of_one:
+            event(log, logging.WARNING, "persons are read again")
+            self._trouble, self._of_one = "", False
+
+
+def untagged(address: str) -> str:
+    """Return an address without what follows a plus sign in its name; empty where nothing does."""
+    local, _, domain = address.rpartition("@")
+    name, plus, _ = local.partition("+")
+    return f"{name}@{domain}" if name and plus else ""

@@ -1,0 +1,146 @@
+"""Judgements of time-lines, of the few who stand behind a message and have a past that is worth a look: what base records cannot tell.
+
+A time-line says what its totals hide: who warmed up for ten days and bursts today, who is complained of at a rising rate, whom nobody reads.  To read and
+judge one costs some hundred times what a base record does, so only these are looked at, and what was found is kept while little has changed:
+
+    who        the account; the proved author and his domain; the proved sender where there is no author
+    from       `LEAST_SEEN` messages of two weeks on; below that the base record says all there is
+    again      in the next ten minutes, when it has `GROWN` times as much mail, or as much that speaks against it
+
+Memory: `KEPT` judgements of a process, the least recently asked for go first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from oborona.counters.window import Timeline, bucket_of
+from oborona.errors import StoreError
+from oborona.message.hashing import Hasher, Type
+from oborona.message.unique_pairs import entity_recipients
+from oborona.policy.known import Known
+from oborona.policy.ports import CounterReader
+from oborona.reputation.judgement.judge import judge
+from oborona.reputation.judgement.model import Judgement
+from oborona.reputation.timeline import Past, past
+from oborona.types import Metric, Prefix, Proved, Shingle, Window
+
+LEAST_SEEN: Final = 20  # messages of two weeks
+GROWN: Final = 1.25
+KEPT: Final = 4096
+
+Judgements = Mapping[int, Judgement]
+"""By type of identity."""
+
+
+class _Kept(NamedTuple):
+    bucket: int
+    seen: int
+    against: int
+    judgement: Judgement
+
+
+class Pasts:
+    """The judgements that a process keeps."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Shingle, _Kept] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, shingle: Shingle, row: Sequence[Sequence[int]], now: float) -> Judgement | None:
+        """Return what was found of an identity, None where that is too long ago, or much has changed since.
+
+        Args:
+            shingle: of the identity.
+            row: its base record now.
+            now: Unix seconds.
+        """
+        kept = self._kept.get(shingle)
+        if kept is None or kept.bucket != bucket_of(now):
+            return None
+        seen, against = _size(row)
+        if seen > GROWN * kept.seen or against > GROWN * kept.against:
+            return None
+        self._kept.move_to_end(shingle)
+        return kept.judgement
+
+    def keep(self, shingle: Shingle, row: Sequence[Sequence[int]], now: float, judgement: Judgement) -> None:
+        """Keep what was found of an identity."""
+        self._kept[shingle] = _Kept(bucket_of(now), *_size(row), judgement)
+        self._kept.move_to_end(shingle)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+
+async def judge_pasts(
+    counters: CounterReader, known: Known, who: Proved, hasher: Hasher, pasts: Pasts, *, now: float
+) -> tuple[Judgements, tuple[str, ...]]:
+    """Return the judgements of who stands behind a message, and faults for the log.
+
+    Args:
+        counters: the store.
+        known: the message's counts.
+        who: sent it.
+        hasher: holds the site's secret.
+        pasts: what was found before.
+        now: Unix seconds.
+    """
+    found: dict[int, Judgement] = {}
+    wanted: dict[int, tuple[Shingle, str]] = {}
+    for kind, piece in _identities(who):
+        rows = known.rows.get(kind)
+        if not rows or rows[0][Window.FORTNIGHT][Metric.SEEN] < LEAST_SEEN:
+            continue
+        shingle = hasher.shingle(kind, piece)
+        kept = pasts.of(shingle, rows[0], now)
+        if kept is None:
+            wanted[kind] = shingle, piece
+        else:
+            found[kind] = kept
+    if not wanted:
+        return found, ()
+    try:
+        lines = await _read(counters, wanted, hasher, now)
+    except StoreError as error:
+        return found, (f"counters: {error}",)
+    around = lines.get(Type.AUTHOR_DOMAIN)
+    for number, line in lines.items():
+        found[number] = judge(line, around if number == Type.AUTHOR else None)
+        pasts.keep(wanted[number][0], known.rows[number][0], now, found[number])
+    return found, ()
+
+
+def _identities(who: Proved) -> list[tuple[Type, str]]:
+    if who.account:
+        return [(Type.ACCOUNT, who.account)]
+    if who.author:
+        return [(Type.AUTHOR, who.author), (Type.AUTHOR_DOMAIN, who.author_domain)]
+    return [(Type.PROVED_SENDER, who.sender)] if who.sender else []
+
+
+async def _read(
+    counters: CounterReader, wanted: Mapping[int, tuple[Shingle, str]], hasher: Hasher, now: float
+) -> dict[int, Past]:
+    own = [shingle for shingle, _ in wanted.values()]
+    reached = [entity_recipients(hasher, kind, piece) for kind, (_, piece) in wanted.items()]
+    both = await counters.timelines([*own, *reached], now)
+    first = await counters.timelines(own, now, Prefix.FIRST)
+    deleted = await counters.timelines(own, now, Prefix.DELETED)
+    lines: list[tuple[Timeline, ...]] = list(
+        zip(both[: len(own)], both[len(own) :], first, deleted, strict=True)
+    )
+    return {
+        kind: past(line, recipients=recipients, first=met, deleted=thrown)
+        for kind, (line, recipients, met, thrown) in zip(wanted, lines, strict=True)
+    }
+
+
+def _size(row: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """Return how much mail there is, and how much speaks against it or for it in people's words."""
+    counts = row[Window.FORTNIGHT]
+    words = counts[Metric.SPAM] + counts[Metric.COMPLAINTS] + counts[Metric.TRAPS] + counts[Metric.PARDONS]
+    return counts[Metric.SEEN], words

@@ -1,0 +1,276 @@
+"""One reader's verdict on a message: what the site's verdict becomes by what they have said themselves.
+
+The order, of which docs/personal.md has the table:
+
+    enforced lists of the site      decide; nothing personal changes them
+    the person's entries            deny: at least the spam folder; allow: the inbox
+    the person's contacts           take CONTACT_POINTS off the score, and one step off the verdict
+    policy                          the score, held to the person's own spam line
+
+Nothing personal lets in what bears a finding of `MALWARE`: an account that was broken into is one that people know.  A text that was said to be good
+leads from the spam folder to the inbox, and not past a refusal: whoever has the text can send it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from oborona.domains import registrable
+from oborona.message.hashing import Type
+from oborona.policy.facts import Facts
+from oborona.policy.known import shared_values
+from oborona.reputation.personal import NOBODY, Found, Kind, Personal, Shown, Side, list_name, mail_address
+from oborona.types import Action, Proved, RuleHit, Shingle, Verdict
+
+PERSONAL: Final = "PERSONAL"  # decides, as a name
+CONTACT_POINTS: Final = 50.0  # half of what makes spam
+MOST_ASKED: Final = 100  # recipients of a message whose lists are asked; policy speaks for the others
+MALWARE: Final = frozenset(
+    {
+        "disguised-program",
+        "document-launch",
+        "document-macros-run",
+        "executable-attachment",
+        "packed-program",
+        "password-beside-archive",
+    }
+)
+"""Findings that no personal entry lets in."""
+
+_TEXT: Final = frozenset({Type.WORDS, Type.CHARACTERS})
+_SEVERITY: Final = {Action.ACCEPT: 0, Action.SPAM: 1, Action.TEMPFAIL: 2, Action.REJECT: 3}
+
+
+class Delivered(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a judged message at the delivery door, or at the end of the scan."""
+
+    action: Action
+    score: float
+    spam_score: float
+    reject_score: float
+    decided_by: str
+    enforced: bool  # a list of the site decided
+    malware: bool
+    author: str = ""  # proved address in From
+    author_domain: str = ""  # its registrable domain
+    sender: str = ""  # proved MAIL FROM
+    list_id: str = ""
+    list_domain: str = ""  # proved registrable domain beside it
+    text: tuple[Shingle, ...] = ()  # values of its fingerprints
+    claimed: str = ""  # address in From, proved or not
+    claimed_sender: str = ""  # MAIL FROM, proved or not
+    own: bool = False  # one of our own people sent it
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The verdict for one reader."""
+
+    action: Action
+    decided_by: str
+    say: str
+    line: float  # that the score was held to
+
+
+class Persons(Protocol):
+    """What is known of persons."""
+
+    async def of(self, address: str) -> Personal:
+        """Return what is known of the person behind a recipient's address; an empty `Personal` where nothing is, or can be read now."""
+        ...
+
+
+class Nobody:
+    """Nobody has said anything."""
+
+    async def of(self, address: str) -> Personal:
+        """Return `NOBODY`."""
+        return NOBODY
+
+
+def delivered(
+    facts: Facts,
+    proved: Proved,
+    shingles: Iterable[Shingle],
+    verdict: Verdict,
+    *,
+    spam_score: float,
+    reject_score: float,
+    lists: Iterable[str],
+) -> Delivered:
+    """Return what personal entries are asked about.
+
+    Args:
+        facts: of the message, as it was judged or as the journal has them.
+        proved: who sent it.
+        shingles: of the message.
+        verdict: of the site.
+        spam_score: the policy's spam line.
+        reject_score: its line of refusal.
+        lists: names of the site's own lists.
+    """
+    return Delivered(
+        action=verdict.action,
+        score=verdict.score,
+        spam_score=spam_score,
+        reject_score=reject_score,
+        decided_by=verdict.decided_by,
+        enforced=verdict.decided_by in lists,
+        malware=not MALWARE.isdisjoint(facts.findings),
+        author=proved.author,
+        author_domain=proved.author_domain,
+        sender=proved.sender,
+        list_id=facts.list_id,
+        list_domain=list_domain(facts.list_id, () if facts.dkim_unsigned else facts.dkim_domains, proved)
+        if facts.list_id
+        else "",
+        text=text_values(shingles),
+        claimed=facts.from_address,
+        claimed_sender=facts.sender,
+        own=facts.client_own,
+    )
+
+
+def text_values(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
+    """Return the values of a text's fingerprints among a message's shingles."""
+    return tuple(one for one in shingles if one.type in _TEXT)
+
+
+def list_domain(list_id: str, signed: Iterable[str], proved: Proved) -> str:
+    """Return the proved registrable domain that a list's message comes from: the List-Id's own before any other; empty where none is.
+
+    Args:
+        list_id: of the message.
+        signed: domains whose signatures over the whole text passed.
+        proved: who sent it.
+    """
+    sent = registrable(proved.sender.rpartition("@")[2])
+    found = [one for one in (proved.author_domain, sent, *sorted(map(registrable, signed))) if one]
+    own = registrable(list_id)
+    return own if own in found else found[0] if found else ""
+
+
+def shown(message: Delivered) -> Shown:
+    """Return what a message shows, in the normal form of entries."""
+    claimed = mail_address(message.claimed)
+    return Shown(
+        author=mail_address(message.author),
+        author_domain=message.author_domain,
+        sender=mail_address(message.sender),
+        list_id=list_name(message.list_id),
+        list_domain=message.list_domain,
+        claimed=claimed,
+        claimed_domain=registrable(claimed.rpartition("@")[2]),
+        claimed_sender=mail_address(message.claimed_sender),
+        text=frozenset(message.text),
+        own=message.own,
+    )
+
+
+def outcome(message: Delivered, person: Personal, now: float) -> Outcome:
+    """Return the verdict for one reader: pure.
+
+    Args:
+        message: as the site judged it; one that another reader's entry has decided counts by its score.
+        person: the reader.
+        now: Unix seconds.
+    """
+    action, decided_by = message.action, message.decided_by
+    if decided_by == PERSONAL:
+        action, decided_by = _held(message.score, message.spam_score, message.reject_score), "score"
+    line = min(message.spam_score * person.strictness, message.reject_score)
+    site = Outcome(
+        action, decided_by, "", message.reject_score if action is Action.REJECT else message.spam_score
+    )
+    if message.enforced or action is Action.TEMPFAIL or person.empty:
+        return site
+    found = person.match(shown(message), now, shared_values)
+    if found is not None and found.side is Side.DENY:
+        return Outcome(max(action, Action.SPAM, key=_severity), PERSONAL, f"their list: {found.say}", line)
+    if found is not None and not message.malware:
+        return _for(message, action, found, site, line)
+    return _strict(message, site, line, person)
+
+
+def _for(message: Delivered, action: Action, found: Found, site: Outcome, line: float) -> Outcome:
+    """Return what somebody who is allowed, or known, makes of a message."""
+    if found.side is Side.CONTACT:
+        given = _held(message.score - CONTACT_POINTS, line, message.reject_score)
+        if action is Action.REJECT:  # one step
+            given = max(given, Action.SPAM, key=_severity)
+        words = f"their {found.say}, -{CONTACT_POINTS:g}"
+    else:
+        words = f"their list: {found.say}"
+        if found.kind is Kind.TEXT and action is Action.REJECT:
+            return site
+        given = Action.ACCEPT
+    if given is action and found.side is Side.CONTACT:
+        return site
+    return Outcome(given, PERSONAL, words, line)
+
+
+def _strict(message: Delivered, site: Outcome, line: float, person: Personal) -> Outcome:
+    """Return the site's verdict with the person's line in the place of the policy's; malware is held to the stricter of both."""
+    if message.malware:
+        line = min(line, message.spam_score)
+    given = _held(message.score, line, message.reject_score)
+    if site.action is given or _held(message.score, message.spam_score, message.reject_score) is given:
+        return site  # what was not decided by the score is not decided by a line
+    return Outcome(given, PERSONAL, f"their line, {person.strictness:g} of the policy's", line)
+
+
+def _held(score: float, spam_score: float, reject_score: float) -> Action:
+    return Action.REJECT if score >= reject_score else Action.SPAM if score >= spam_score else Action.ACCEPT
+
+
+def _severity(action: Action) -> int:
+    return _SEVERITY[action]
+
+
+async def readers(recipients: Sequence[str], persons: Persons) -> tuple[Personal, ...]:
+    """Return what is known of each distinct recipient of a message; nothing where nobody has said anything, as for most mail.
+
+    Args:
+        recipients: of its envelope.
+        persons: what is known of them; of at most `MOST_ASKED` recipients.
+    """
+    distinct = tuple(dict.fromkeys(recipients))
+    found = [await persons.of(one) for one in distinct[:MOST_ASKED]]
+    if all(one.empty for one in found):
+        return ()
+    return (*found, *(NOBODY for _ in distinct[MOST_ASKED:]))
+
+
+def mildest(message: Delivered, people: Sequence[Personal], now: float) -> Outcome | None:
+    """Return the one verdict for all readers of a message, the least severe of theirs; None where it is the site's.
+
+    Args:
+        message: as the site judged it.
+        people: its readers.
+        now: Unix seconds.
+    """
+    best = min((outcome(message, one, now) for one in people), key=lambda one: _severity(one.action))
+    if best.decided_by != PERSONAL:
+        return None
+    if len(people) == 1:
+        return best
+    if best.action is message.action:
+        return None
+    # what one of them has written into a list is not told to the others
+    return msgspec.structs.replace(
+        best, say=f"the mildest of {len(people)} recipients' verdicts, by a list of theirs"
+    )
+
+
+def personally(verdict: Verdict, given: Outcome) -> Verdict:
+    """Return a verdict that lists of its readers decide, whatever its score."""
+    hit = RuleHit(name=PERSONAL, score=0.0, say=given.say)
+    return msgspec.structs.replace(
+        verdict,
+        action=given.action,
+        line=given.line,
+        decided_by=given.decided_by,
+        rules=(hit, *verdict.rules),
+    )

@@ -1,0 +1,249 @@
+"""RepUser, RepEntity and karma of one message, as facts: from its counts, what was proved of its sender, and what analysts have pinned; pure.
+
+Everything is read off the base records that a scan has anyway; where who wrote it has enough of a past, the judgement of his time-line
+(`policy.pasts`) stands in the place of his base record.  Names of entities are looked for only where there is something to say of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from oborona.domains import registrable
+from oborona.message.hashing import Hasher, Type
+from oborona.message.redirects import is_service
+from oborona.policy.facts import Facts
+from oborona.policy.known import Known
+from oborona.policy.pasts import Judgements
+from oborona.reputation.address import RepIP
+from oborona.reputation.entity import RepEntity, Sort, Standing, is_shared, judge, standing
+from oborona.reputation.flag import Flag
+from oborona.reputation.karma import PINNED, Standings, karma
+from oborona.reputation.pins import NoPins, Pins
+from oborona.types import Metric, Proved, Shingle, Window
+
+SORTS: Final[tuple[tuple[int, str, str], ...]] = (
+    (int(Type.LINK_DOMAIN), "link domain", "links_domains"),
+    (int(Type.PHONE), "telephone", "phones"),
+    (int(Type.WALLET), "wallet", "wallets"),
+    (int(Type.HANDLE), "messenger name", "handles"),
+    (int(Type.CHECKSUM), "attachment", ""),
+    (int(Type.CODE), "code", "pictures_codes"),
+    (int(Type.PICTURE), "picture", ""),
+    (int(Type.PICTURE_PHONE), "telephone in a picture", ""),
+    (int(Type.PICTURE_ADDRESS), "address in a picture", ""),
+    (int(Type.URL), "link", ""),
+    (int(Type.HOST), "host", "links_hosts"),
+    (int(Type.ADDRESS), "mail address", "addresses"),
+    (int(Type.MEMBER_CHECKSUM), "file in an archive", ""),
+)
+"""The entities of a message, those that tell most first: their type, their word, and the fact that has their names; empty = none has."""
+
+_WHO: Final = tuple(map(int, (Type.ACCOUNT, Type.AUTHOR, Type.PROVED_SENDER, Type.AUTHOR_DOMAIN)))
+# plain numbers: an enum's member is hashed in Python, and every scan asks
+_NETWORK, _SYSTEM = int(Type.CLIENT_NETWORK), int(Type.AS_NUMBER)
+_LINK_DOMAIN, _LINK_SENDERS = int(Type.LINK_DOMAIN), int(Type.LINK_SENDERS)
+_FACTS: Final = {kind: fact for kind, _, fact in SORTS}
+
+Pinned = Mapping[int, Mapping[int, Standing]]
+"""What analysts have said, by type and by place among the pieces of the type."""
+
+NOT_PINNED: Final[Pinned] = {}
+NOT_JUDGED: Final[Judgements] = {}
+_SHARE: Final = {Flag.GOOD: 0.0, Flag.UNKNOWN: 0.5, Flag.POOR: 0.75, Flag.BAD: 1.0}  # that a pin gives
+_POOR: Final = -25.0  # trust of an address that is poor, at most
+_BAD: Final = -60.0  # of one that is bad
+_NOTHING: Final = Standing()
+_NONE: Final[Mapping[int, Standing]] = {}
+
+
+class Seen(NamedTuple):
+    """What a message's reputation is read from, beside its counts."""
+
+    who: Proved
+    hasher: Hasher
+    shared: Collection[str] = ()  # domains that everybody uses, by the site's lists
+    pinned: Pinned = NOT_PINNED
+    own: bool = False  # the client is one of ours: nothing is remembered of it
+    judgements: Judgements = NOT_JUDGED  # of time-lines
+
+
+def pins_of(asked: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
+    """Return what analysts have said of some shingles.
+
+    Args:
+        asked: in the order in which their counts are read.
+        pins: in force.
+        now: Unix seconds: what is over then says nothing.
+    """
+    if isinstance(pins, NoPins):
+        return NOT_PINNED
+    found: dict[int, dict[int, Standing]] = {}
+    for at, shingle in enumerate(asked):
+        pin = pins.of(shingle, now)
+        if pin is not None:
+            place = sum(one.type == shingle.type for one in asked[:at])
+            said = Standing(pin.flag, PINNED[pin.flag], _SHARE[pin.flag], pin.say)
+            found.setdefault(shingle.type, {})[place] = said
+    return found
+
+
+def pin_address(known: Known, pinned: Pinned) -> None:
+    """Have what an analyst said of the client's address, or else of its network, stand in the place of what is counted of it."""
+    said = pinned.get(Type.CLIENT_IP) or pinned.get(Type.CLIENT_NETWORK)
+    if said:
+        flag, trust, share, say = said[0][:4]
+        known.pinned = RepIP(flag=flag, share=share, confidence=float(trust != 0), say=say)
+
+
+def with_reputation(facts: Facts, seen: Seen) -> Facts:
+    """Return the facts of a message with its reputation.
+
+    Args:
+        facts: with its counts; what they say of links and contacts names the entities.
+        seen: what the counts are of.
+    """
+    known, who, pinned = facts.known, seen.who, seen.pinned
+    names = _Names(facts, seen)
+    shared = _shared(facts, seen, names)
+    everybodys = partial(_is_everybodys, names, shared, facts.recipient_domain)
+    entities = judge(_sorts(known, pinned), names.of, everybodys)
+    account, author, sender, domain = (_one(known, pinned, kind, seen.judgements) for kind in _WHO)
+    user = account if who.account else author if who.author else sender
+    whole = karma(
+        Standings(
+            account=account,
+            author=author,
+            sender=sender,
+            domain=domain,
+            address=_NOTHING if seen.own else _of_address(known.repip()),
+            network=_NOTHING if seen.own else _one(known, pinned, _NETWORK),
+            system=_NOTHING if seen.own else _one(known, pinned, _SYSTEM),
+            entities=Standing(entities.flag, entities.worst, said=entities.say),
+            has_author=bool(who.author),
+        )
+    )
+    return msgspec.structs.replace(
+        facts,
+        author=who.author,
+        author_domain=who.author_domain,
+        sender_proved=who.sender,
+        repuser_flag=user.flag.value,
+        repuser_share=user.share,
+        repuser_first=first_contact(known),
+        **_entity_facts(entities),
+        repentity_shared=shared,
+        karma=float(whole.value),
+        karma_why=whole.say,
+    )
+
+
+def sender_facts(known: Known, who: Proved, pinned: Pinned) -> dict[str, Any]:
+    """Return what is known of the sender before the content, by attribute: of the login, or else of MAIL FROM where SPF passed."""
+    user = _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER)
+    return {"sender_proved": who.sender, "repuser_flag": user.flag.value, "repuser_share": user.share}
+
+
+def first_contact(known: Known) -> bool | None:
+    """Tell whether none of the recipients had mail from this sender in two weeks; None where that is not known."""
+    rows = known.rows.get(Type.ENTITY_RECIPIENT) or known.rows.get(Type.SENDER_RECIPIENT)
+    if not rows:
+        return None
+    return not any(row[Window.FORTNIGHT][Metric.SEEN] for row in rows)
+
+
+def _entity_facts(entities: RepEntity) -> dict[str, Any]:
+    return {
+        "repentity_flag": entities.flag.value,
+        "repentity_worst": entities.worst,
+        "repentity_bad": entities.bad,
+        "repentity_sudden": entities.sudden,
+        "repentity_fresh": entities.fresh,
+        "repentity_why": entities.say,
+    }
+
+
+def _one(known: Known, pinned: Pinned, kind: int, judgements: Judgements = NOT_JUDGED) -> Standing:
+    """Return the standing of the only piece of a type: an analyst's word, or else by its time-line, or else by its base record."""
+    rows = known.rows.get(kind)
+    if not rows:
+        return _NOTHING
+    if kind in pinned:
+        return pinned[kind][0]
+    base, judged = standing(rows[0]), judgements.get(kind)
+    return base if judged is None else Standing(judged.flag, judged.trust, base.share, judged.say)
+
+
+def _of_address(repip: RepIP) -> Standing:
+    trust = repip.confidence * repip.trust
+    if repip.flag is Flag.BAD:
+        trust = min(trust, _BAD)
+    elif repip.flag is Flag.POOR:
+        trust = min(trust, _POOR)
+    return Standing(repip.flag, trust, repip.share, repip.say)
+
+
+def _sorts(known: Known, pinned: Pinned) -> list[Sort]:
+    """Return the entities of a message by sort, those that tell most first."""
+    rows = known.rows
+    return [
+        Sort(
+            kind,
+            word,
+            rows[kind],
+            kind == _LINK_DOMAIN,
+            rows.get(_LINK_SENDERS, ()) if kind == _LINK_DOMAIN else (),
+            pinned.get(kind, _NONE),
+        )
+        for kind, word, _ in SORTS
+        if kind in rows
+    ]
+
+
+def _is_everybodys(names: _Names, shared: frozenset[str], reader: str, kind: int, place: int) -> bool:
+    """Tell whether good and bad mail share an entity by its nature: an address of the reader's own, a domain or a host of many."""
+    if kind == Type.ADDRESS:
+        return names.of(kind, place).rpartition("@")[2] == reader
+    if kind in (Type.LINK_DOMAIN, Type.HOST):
+        name = names.of(kind, place)
+        return bool(name) and registrable(name) in shared | {registrable(reader)}
+    return False
+
+
+def _shared(facts: Facts, seen: Seen, names: _Names) -> frozenset[str]:
+    """Return the domains among a message's links that many senders share, by their names or by their past."""
+    found = {name for name in facts.links_domains if name in seen.shared or is_service(name)}
+    rows = facts.known.rows
+    senders = rows.get(Type.LINK_SENDERS, ())
+    for place, row in enumerate(rows.get(Type.LINK_DOMAIN, ())[: len(senders)]):
+        if is_shared(row, senders[place]):
+            found.add(names.of(Type.LINK_DOMAIN, place))
+    return frozenset(found - {""})
+
+
+class _Names:
+    """The names of entities, by their places among those of their type; each looked for when it is asked for."""
+
+    def __init__(self, facts: Facts, seen: Seen) -> None:
+        self._facts = facts
+        self._seen = seen
+        self._found: dict[int, dict[int, str]] = {}  # hash → name, by type
+
+    def of(self, kind: int, place: int) -> str:
+        """Return a name; empty where the facts do not have it."""
+        if kind not in self._found:
+            hasher = self._seen.hasher
+            self._found[kind] = {hasher.shingle(kind, name).hash: name for name in self._candidates(kind)}
+        if not self._found[kind]:
+            return ""
+        asked = (one.hash for one in self._facts.known.asked if one.type == kind)
+        return self._found[kind].get(next(islice(asked, place, None), 0), "")
+
+    def _candidates(self, kind: int) -> Iterable[str]:
+        fact = _FACTS[kind]
+        found: frozenset[str] = getattr(self._facts, fact) if fact else frozenset()
+        return found

@@ -1,0 +1,270 @@
+"""RepEntity: what the counters' base records say of up to a hundred entities of one message, and of whoever stands behind it; quick.
+
+A base record is what every scan reads of a piece: four windows of six metrics.  What speaks against it counts in full for a day and a quarter
+for the two weeks before; good mail of two weeks counts whole (`oborona.reputation.evidence` has the weights):
+
+    bad    = (spam - pardons) + 5 complaints + 10 traps      today + (two weeks - today) / 4
+    good   = messages that were no spam, less those complained of and trapped, + 5 pardons          two weeks
+    share  = (bad + 2) / (bad + good + 4)               expected share of bad mail
+    trust  = 100 n (good - bad) / (n + 4)^2             n = bad + good: share, drawn to 0 where there is little to go by;
+             above 0 times good / (good + 20)           good is believed later than bad: nobody is good at once
+
+Trust never falls with a further pardon or good message, and never rises with a further spam verdict, complaint or trap hit.
+
+Of a message's entities the worst one speaks.  None speaks for it: anybody can link to a good site.  A domain that many senders share (a shortener, a
+place for everybody's files) is not judged, nor is a host of it: known ones by their names, others by their past: in the days before today
+`SHARED_SENDERS` different authors linked to it, and a fifth of that mail, 20 messages at least, was good.  The links to it are judged each.
+
+Sudden: today `SUDDEN_SEEN` messages of `SUDDEN_SENDERS` authors and more link to a domain, ten times an average day of the two weeks before.
+Fresh: a domain that nobody here linked to before the last day.
+
+Source: Beta-binomial model, as of `oborona.reputation.address`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import sqrt
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.reputation.evidence import DEVIATIONS, PRIOR, Weight
+from oborona.reputation.flag import Flag
+from oborona.types import Metric, Window
+
+Row = Sequence[Sequence[int]]
+"""[Window][Metric]"""
+
+MAX_ENTITIES: Final = 100  # of one message
+OLD: Final = 0.25  # weight of bad evidence from before the last day
+SLOW: Final = 20.0  # good messages at which half of it is believed
+SHARED_SENDERS: Final = 30  # authors a day, added up over the days before
+SHARED_GOOD: Final = 20  # messages
+SUDDEN_SEEN: Final = 50  # messages of the last day
+SUDDEN_SENDERS: Final = 20  # authors of the last day
+SUDDEN_TIMES: Final = 10.0  # average days
+BAD_LEAST: Final = 10.0  # messages, by weight
+BAD_LOW: Final = 0.8  # share of bad mail, the low end of what is to be expected
+POOR_LEAST: Final = 3.0
+POOR_LOW: Final = 0.4
+GOOD_LEAST: Final = 20.0
+GOOD_HIGH: Final = 0.1  # the high end
+TOLD: Final = 3  # entities that are named
+
+_SEEN, _SPAM, _COMPLAINTS, _PARDONS, _TRAPS = (
+    int(Metric.SEEN),
+    int(Metric.SPAM),
+    int(Metric.COMPLAINTS),
+    int(Metric.PARDONS),
+    int(Metric.TRAPS),
+)
+_DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
+
+
+class Standing(NamedTuple):
+    """What is to be expected of one entity."""
+
+    flag: Flag = Flag.UNKNOWN
+    trust: float = 0.0  # points, -100 to 100
+    share: float = 0.5  # expected share of bad mail
+    said: str = ""  # the evidence, where somebody has said it; empty = it is what was counted
+    counts: Sequence[int] = ()  # of two weeks, [Metric]
+
+    @property
+    def say(self) -> str:
+        """The evidence in words; empty where there is none. Put together only where it is told."""
+        return self.said or (words(self.counts) if self.counts else "")
+
+
+class Sort(NamedTuple):
+    """The entities of one sort in a message."""
+
+    kind: int  # of their shingles
+    word: str  # what they are, for people: link domain, telephone
+    rows: Sequence[Row]
+    linked: bool = False  # they are the domains of links
+    senders: Sequence[Row] = ()  # distinct authors that link to the first of them
+    pinned: Mapping[int, Standing] = {}  # an analyst's word, by place
+
+
+Name = Callable[[int, int], str]
+"""Returns the name of an entity by its kind and place; empty where it is not known."""
+Shared = Callable[[int, int], bool]
+"""Tells whether good and bad mail share an entity by its nature."""
+
+
+class RepEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement of a message's entities."""
+
+    flag: Flag = Flag.UNKNOWN  # of the worst one
+    worst: float = 0.0  # its trust, -100 to 0
+    bad: int = 0  # how many are bad
+    sudden: int = 0  # link domains that came out of nothing
+    fresh: int = 0  # link domains that nobody linked to before the last day
+    say: str = ""  # the worst ones, in words
+
+
+def standing(row: Row) -> Standing:
+    """Return what a base record says; of one that counted nothing, nothing.
+
+    Args:
+        row: of an entity.
+    """
+    fortnight = row[_FORTNIGHT]
+    if not any(fortnight):
+        return _NOTHING
+    bad, good = _evidence(row)
+    share = (bad + PRIOR / 2) / (bad + good + PRIOR)
+    return Standing(_flag(bad, good), _trust(bad, good), share, counts=fortnight)
+
+
+def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
+    """Return the judgement of a message's entities, the first `MAX_ENTITIES` of them.
+
+    Args:
+        sorts: those that tell most come first.
+        name: asked of those that are told.
+        shared: asked of those that something speaks against.
+    """
+    sudden = fresh = bad = 0
+    found: list[_Found] = []
+    came: list[str] = []
+    room = MAX_ENTITIES
+    for sort in sorts:
+        rows = sort.rows if len(sort.rows) <= room else sort.rows[:room]
+        room -= len(rows)
+        # of a hundred entities hardly any has anything against it: this loop is most of the work
+        for place, row in enumerate(rows):
+            fortnight = row[_FORTNIGHT]
+            if not (fortnight[_SPAM] or fortnight[_COMPLAINTS] or fortnight[_TRAPS]):
+                continue
+            against, good = _evidence(row)
+            if against > good and place not in sort.pinned and not shared(sort.kind, place):
+                bad += _flag(against, good) is Flag.BAD
+                found.append(_Found(_trust(against, good), sort, place))
+        for place, said in sort.pinned.items():
+            if said.trust < 0 and place < len(rows):
+                bad += said.flag is Flag.BAD
+                found.append(_Found(said.trust, sort, place))
+        if sort.linked:
+            for place, row in enumerate(rows):
+                today = row[_DAY][_SEEN]
+                fresh += row[_FORTNIGHT][_SEEN] <= today
+                if today >= SUDDEN_SEEN and is_sudden(row, _of(sort.senders, place)):
+                    sudden += 1
+                    came.append(_suddenly(sort, place, name))
+    if not (found or sudden or fresh):
+        return CLEAR
+    found.sort(key=_BY_TRUST)
+    told = [
+        (one, one.sort.pinned.get(one.place) or standing(one.sort.rows[one.place])) for one in found[:TOLD]
+    ]
+    says = [f"{_named(one.sort, one.place, name)} {judged.say}" for one, judged in told]
+    return RepEntity(
+        flag=told[0][1].flag if told else Flag.UNKNOWN,
+        worst=found[0].trust if found else 0.0,
+        bad=bad,
+        sudden=sudden,
+        fresh=fresh,
+        say="; ".join([*says, *came[:TOLD]]),
+    )
+
+
+class _Found(NamedTuple):
+    """An entity that something speaks against."""
+
+    trust: float
+    sort: Sort
+    place: int
+
+
+def is_shared(row: Row, senders: Row) -> bool:
+    """Tell whether many use a domain beside each other, by its past.
+
+    Args:
+        row: messages that link to it.
+        senders: distinct authors that do.
+    """
+    day, fortnight = row[_DAY], row[_FORTNIGHT]
+    before = senders[_FORTNIGHT][_SEEN] - senders[_DAY][_SEEN]
+    good = fortnight[_SEEN] - fortnight[_SPAM] - day[_SEEN] + day[_SPAM]
+    return before >= SHARED_SENDERS and good >= max(SHARED_GOOD, fortnight[_SEEN] / 5)
+
+
+def is_sudden(row: Row, senders: Row) -> bool:
+    """Tell whether a domain came out of nothing: see above for the arguments and the bounds."""
+    today = row[_DAY][_SEEN]
+    return (
+        today >= SUDDEN_SEEN
+        and senders[_DAY][_SEEN] >= SUDDEN_SENDERS
+        and today * 13 >= SUDDEN_TIMES * (row[_FORTNIGHT][_SEEN] - today)
+    )
+
+
+def words(counts: Sequence[int]) -> str:
+    """Return what two weeks counted: `390 spam of 400, 3 complaints`."""
+    parts = [f"{counts[_SPAM]} spam of {counts[_SEEN]}"]
+    for metric, what in ((_COMPLAINTS, "complaints"), (_TRAPS, "traps"), (_PARDONS, "pardons")):
+        if counts[metric]:
+            parts.append(f"{counts[metric]} {what}")
+    return ", ".join(parts)
+
+
+def _evidence(row: Row) -> tuple[float, float]:
+    """Return what speaks against an entity and for it, in messages."""
+    day, fortnight = row[_DAY], row[_FORTNIGHT]
+    whole, today = _against(fortnight), _against(day)
+    fine = fortnight[_SEEN] - fortnight[_SPAM] - fortnight[_COMPLAINTS] - fortnight[_TRAPS]
+    bad = today + OLD * (whole - today) if whole > today else today
+    return bad, max(0, fine) + Weight.PARDON * fortnight[_PARDONS]
+
+
+def _against(counts: Sequence[int]) -> float:
+    spam = max(0, counts[_SPAM] - counts[_PARDONS])
+    return spam + Weight.COMPLAINT * counts[_COMPLAINTS] + Weight.TRAP * counts[_TRAPS]
+
+
+def _trust(bad: float, good: float) -> float:
+    known = bad + good
+    trust = 100 * known * (good - bad) / (known + PRIOR) ** 2
+    return trust * good / (good + SLOW) if trust > 0 else trust
+
+
+def _flag(bad: float, good: float) -> Flag:
+    if bad < POOR_LEAST and good < GOOD_LEAST:
+        return Flag.UNKNOWN
+    share = (bad + PRIOR / 2) / (bad + good + PRIOR)
+    margin = DEVIATIONS * sqrt(share * (1 - share) / (bad + good + PRIOR + 1))
+    if bad >= BAD_LEAST and share - margin >= BAD_LOW:
+        return Flag.BAD
+    if bad >= POOR_LEAST and share - margin >= POOR_LOW:
+        return Flag.POOR
+    return Flag.GOOD if good >= GOOD_LEAST and share + margin <= GOOD_HIGH else Flag.UNKNOWN
+
+
+CLEAR: Final = RepEntity()
+"""Nothing is known against any."""
+
+_NOTHING: Final = Standing()
+_BY_TRUST: Final = itemgetter(0)
+_NONE: Final[Row] = ((0,) * len(Metric),) * len(Window)
+
+
+def _of(senders: Sequence[Row], place: int) -> Row:
+    return senders[place] if place < len(senders) else _NONE
+
+
+def _named(sort: Sort, place: int, name: Name) -> str:
+    found = name(sort.kind, place)
+    return f"{sort.word} {found}:" if found else f"{sort.word}:"
+
+
+def _suddenly(sort: Sort, place: int, name: Name) -> str:
+    day, fortnight = sort.rows[place][_DAY], sort.rows[place][_FORTNIGHT]
+    authors = _of(sort.senders, place)[_DAY][_SEEN]
+    before = fortnight[_SEEN] - day[_SEEN]
+    return (
+        f"{_named(sort, place, name)} {day[_SEEN]} today from {authors} authors, {before} in two weeks before"
+    )

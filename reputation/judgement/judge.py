@@ -1,0 +1,177 @@
+"""What is to be expected of an entity: trust points and a flag, from all measures of its time-line.
+
+For it, up to 100 points, all of them times `clean`:
+
+    share        30        of knowing so much good mail: good / (good + 10), where today's good mail counts no more than older good mail and 5
+    age          40        times that; all of it at a mean age of 4 days
+    readers      30        times that; all of it when 3 of 10 messages are read
+    clean                  1 at a share of bad mail of 5 %, 0 at 20 %; and 1 at a complaint rate of 0.1 %, 0 at 0.3 %
+    steady                 half of these points for good mail on one day, all for three days
+    breadth                half of these points for who writes to one recipient, all for who reaches five a day
+
+Against it:
+
+    share        100       from the least share of bad mail to be expected of nobody known, 0.053, to a least share of 1; of that 50 by its neighbours at most
+    complaints   60        from a rate of 0.5 % to 1.5 %
+    change       25        from 3 times the usual to 60 times, by equal steps for equal ratios
+    contact      20        from half of its readers strangers to all of them, times confidence
+    readers      25        from half of what is known deleted unread to all of it
+
+The sum is the trust, -100 to 100, and the flag where it lies:
+
+    bad   <= -75 < poor <= -45 < unknown < 50 <= good
+
+Nobody is bad whose bad mail weighs less than four times the good, or is fewer messages than that: such a trust stops at -74.
+
+Monotone: one more spam, complaint or trap hit never raises the trust, one more pardon or read never lowers it, whatever happened before.  So all that
+speaks for an entity is made of good mail, usual is what was good, and how regular its rhythm is has no points.
+
+The way back.  Bad evidence halves every two and a half days and is gone after two weeks.  Who sent bad mail on one day, of the weight of so many
+days of his good mail, and before and since good mail alone, is that many days later
+
+    weight of the bad day     3    10    20    50    days of good mail
+    not bad any more          0     0     2     5
+    not poor any more         1     4     6     9
+    good again                8    13    14    14
+
+and who falls silent instead stays bad until the weight, halved every two and a half days, is about 15 messages; two weeks at most.  Verdicts of
+ours are evidence: a filter's mistake lasts as long.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.reputation.evidence import Evidence, least
+from oborona.reputation.flag import Flag
+from oborona.reputation.judgement import (
+    age,
+    breadth,
+    change,
+    complaints,
+    contact,
+    readers,
+    rhythm,
+    share,
+    steady,
+)
+from oborona.reputation.judgement.model import Judgement, Measure
+from oborona.reputation.judgement.ramp import ramp, steps
+from oborona.reputation.timeline import Past
+
+BAD: Final = -75.0  # points; at or below it
+POOR: Final = -45.0
+GOOD: Final = 50.0
+NOT_BAD: Final = BAD + 1  # whose bad mail is not most of it
+
+KNOWN: Final = 30.0  # points for it
+AGE: Final = 40.0
+READ: Final = 30.0
+HALF_KNOWN: Final = 10.0  # good messages
+UNTRIED: Final = 5.0  # good messages of the last day that count without older ones
+OLD_ENOUGH: Final = 4.0  # days of mean age
+WELL_READ: Final = 0.3  # share
+CLEAN, UNCLEAN = 0.05, 0.2  # share of bad mail
+LIKED, DISLIKED = 0.001, 0.003  # complaint rate (Google, Email sender guidelines)
+AT_ONCE: Final = 0.5  # of its points, for good mail on one day
+OFTEN: Final = 3  # days
+NARROW: Final = 0.5  # of its points, for who writes to one recipient
+BROAD: Final = 5.0  # recipients a day
+
+NEIGHBOURS: Final = 50.0  # points against it: at most, for what is around it
+COMPLAINTS, HATED_FROM, HATED = 60.0, 0.005, 0.015
+CHANGE, CHANGED_FROM, CHANGED = 25.0, 3.0, 60.0  # times
+CONTACT, STRANGERS = 20.0, 0.5
+THROWN_AWAY, UNREAD = 25.0, 0.5
+
+TOLD: Final = 1.0  # points
+ALWAYS_TOLD: Final = frozenset({"share", "complaints", "rhythm"})
+
+_IGNORANCE: Final = least(Evidence())
+
+
+def judge(past: Past, around: Past | None = None) -> Judgement:
+    """Return what is to be expected of an address, a sender or another entity.
+
+    Args:
+        past: its time-line; of nothing, 0 points.
+        around: of the network, domain or AS that it lies in, its own mail included; None where there is none.
+    """
+    own = share.evidence(past)
+    beside = share.others(own, around)
+    against = _against(own, beside)
+    found = {
+        one.name: one
+        for one in (
+            share.measure(past, around),
+            complaints.measure(past),
+            change.measure(past),
+            contact.measure(past),
+            readers.measure(past),
+            age.measure(past),
+            steady.measure(past),
+            breadth.measure(past),
+            rhythm.measure(past),
+        )
+    }
+    rate = found["complaints"].value
+    clean = _clean(own) * (1 - ramp(rate, LIKED, DISLIKED))
+    earned = clean * _known(past)
+    known, old = KNOWN * earned, AGE * earned * ramp(found["age"].value, 0, OLD_ENOUGH)
+    read = READ * earned * ramp(found["readers"].value, 0, WELL_READ)
+    lasting = 1 - (1 - AT_ONCE) * (1 - ramp(found["steady"].value, 1, OFTEN))
+    wide = 1 - (1 - NARROW) * (1 - ramp(found["breadth"].value, 1, BROAD)) if found["breadth"].value else 1.0
+    points = {
+        "share": known - against,
+        "complaints": -COMPLAINTS * ramp(rate, HATED_FROM, HATED),
+        "change": -CHANGE * steps(found["change"].value, CHANGED_FROM, CHANGED),
+        "contact": -CONTACT * ramp(found["contact"].value, STRANGERS, 1) * found["contact"].confidence,
+        "readers": read - THROWN_AWAY * ramp(readers.thrown_away(past), UNREAD, 1),
+        "age": old,
+        "steady": -(1 - lasting) * (known + old + read),
+        "breadth": -lasting * (1 - wide) * (known + old + read),
+    }
+    trust = max(-100.0, min(100.0, sum(points.values())))
+    if not share.mostly_bad(past, own):
+        trust = max(trust, NOT_BAD)
+    measures = tuple(
+        Measure(one.name, one.value, one.confidence, one.say, points.get(one.name, 0.0) + 0.0)
+        for one in found.values()
+    )
+    return Judgement(_flag(trust), trust, measures, _say(measures))
+
+
+def _against(own: Evidence, beside: Evidence) -> float:
+    """Points against it for the least share of bad mail that is to be expected."""
+    alone = least(own)
+    among = least(own, share.near(beside))
+    return max(_counted(alone), min(NEIGHBOURS, _counted(among)))
+
+
+def _counted(lowest: float) -> float:
+    return 100 * max(0.0, lowest - _IGNORANCE) / (1 - _IGNORANCE)
+
+
+def _clean(own: Evidence) -> float:
+    return 1 - ramp(own.bad / own.known, CLEAN, UNCLEAN) if own.known else 0.0
+
+
+def _known(past: Past) -> float:
+    """How much good mail is known, 0 to 1."""
+    tried = share.ripe(past)
+    good = tried + min(share.unripe(past), tried + UNTRIED)
+    return good / (good + HALF_KNOWN)
+
+
+def _flag(trust: float) -> Flag:
+    if trust <= BAD:
+        return Flag.BAD
+    if trust <= POOR:
+        return Flag.POOR
+    return Flag.GOOD if trust >= GOOD else Flag.UNKNOWN
+
+
+def _say(measures: tuple[Measure, ...]) -> str:
+    """The evidence in words, the weightiest first; what had no part in it is left out."""
+    said = (one for one in measures if one.say and (abs(one.points) >= TOLD or one.name in ALWAYS_TOLD))
+    return "; ".join(one.say for one in sorted(said, key=lambda one: -abs(one.points)))

@@ -1,0 +1,98 @@
+"""What share of its mail is bad, as far as so much mail can tell.
+
+    bad, good    as in `oborona.reputation.evidence`, of sums in which the old is worth less (`oborona.reputation.timeline`)
+    good         of the last 24 hours is worth a quarter (UNRIPE): most of it nobody has read yet, so that nobody can have complained.  Bad evidence
+                 ages a little faster, so that all in all a steady share is told as what it is
+
+    value        share: the mean of the Beta posterior, 0 to 1; nothing known gives 0.5
+    confidence   (bad + good) / (bad + good + 4)
+
+Those around it (network, domain) are the prior, where they are worse than ignorance: bad neighbours make a newcomer suspect, good ones make
+nobody good.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.reputation.evidence import PRIOR, Evidence, Weight, mean
+from oborona.reputation.judgement.model import Measure
+from oborona.reputation.judgement.words import some
+from oborona.reputation.timeline import Bucket, Past
+
+BAD_TO_GOOD: Final = 4.0  # by weight
+UNRIPE: Final = 0.25  # of a good message that came within the last 24 hours
+
+
+def evidence(past: Past) -> Evidence:
+    """Return what speaks against an entity, and for it."""
+    sums = past.weighed
+    passed = past.older.passed + unripe(past)
+    return Evidence(
+        bad=max(0.0, sums.spam - sums.pardons)
+        + Weight.COMPLAINT * sums.complaints
+        + Weight.TRAP * sums.traps,
+        good=max(0.0, passed - sums.complaints - sums.traps) + Weight.PARDON * sums.pardons,
+    )
+
+
+def unripe(past: Past) -> float:
+    """Return what the good mail of the last 24 hours is worth."""
+    return UNRIPE * max(0, past.day.seen - past.day.spam)
+
+
+def ripe(past: Past) -> float:
+    """Return what older good mail is worth, and what people took out of the spam folder."""
+    sums = past.weighed
+    passed = past.older.passed - sums.complaints - sums.traps
+    return max(0.0, passed) + Weight.PARDON * sums.pardons
+
+
+def mostly_bad(past: Past, own: Evidence) -> bool:
+    """Tell whether bad mail outweighs the good four times, and is no less of it by number: one message may be judged, complained of and trapped."""
+    sums = past.weighed
+    messages = max(sums.spam - sums.pardons, sums.complaints, sums.traps)
+    fine = sums.passed - sums.complaints - sums.traps
+    return own.bad > 0 and own.bad >= BAD_TO_GOOD * own.good and messages >= fine
+
+
+def others(own: Evidence, around: Past | None) -> Evidence:
+    """Return the evidence on those around an entity, itself left out."""
+    if around is None:
+        return Evidence()
+    every = evidence(around)
+    return Evidence(max(0.0, every.bad - own.bad), max(0.0, every.good - own.good))
+
+
+def near(beside: Evidence) -> float:
+    """Return the share that the surroundings make likely, never below ignorance."""
+    return max(0.5, mean(beside))
+
+
+def measure(past: Past, around: Past | None = None) -> Measure:
+    """Return the expected share of bad mail.
+
+    Args:
+        past: of the entity.
+        around: of what lies around it, its own included.
+    """
+    own = evidence(past)
+    prior = near(others(own, around))
+    say = _said(past.fortnight)
+    if around is not None and prior > 0.5:
+        street = around.fortnight
+        said = _said(street)
+        say = f"{say}; around it {said}" if say else f"around it {said}"
+    return Measure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
+
+
+def _said(counts: Bucket) -> str:
+    parts = []
+    if counts.spam:
+        parts.append(f"{counts.spam:,} of {counts.seen:,} were spam")
+    elif counts.seen:
+        parts.append(f"none of {counts.seen:,} was spam" if counts.seen > 1 else "1 message, no spam")
+    for number, what in ((counts.traps, "traps"), (counts.pardons, "pardons")):
+        if number:
+            parts.append(some(number, what))
+    return ", ".join(parts)

@@ -1,0 +1,115 @@
+"""Karma: one number for who stands behind a message, -100 to 100, from all that is remembered; its parts add up to it.
+
+    part       at trust -100    at +100
+    account      -50             +50     the login, of our own people
+    author       -50             +50     the address in From, proved
+    sender       -25             +50     MAIL FROM, proved; for a message only where it has no proved author
+    domain       -25             +25     the author's domain, proved
+    address      -25             +25     of the client (RepIP)
+    network      -10             +10     its /24 or /64
+    system        -5              +5     its autonomous system
+    entities     -50               0     the worst link, telephone, wallet, attachment, picture
+
+What is around a sender speaks for him no louder than his own past does: what domain, address, network and system add above 0 is at most what account,
+author or sender adds.  So nobody is good at first sight, wherever he writes from; and who writes another's name into From, which proves nothing,
+gains nothing by it.  What speaks against a message counts whoever it is about.
+
+Nothing known is 0.  A further pardon or good message never lowers karma, a further spam verdict, complaint or trap hit never raises it.  An analyst's pin
+stands in the place of the trust of what it speaks of: good 100, poor -50, bad -100, unknown 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.reputation.entity import Standing
+from oborona.reputation.flag import Flag
+
+ACCOUNT: Final = 50.0  # points at a trust of 100
+AUTHOR: Final = 50.0
+SENDER: Final = 50.0
+SENDER_BAD: Final = 25.0  # at a trust of -100
+DOMAIN: Final = 25.0
+ADDRESS: Final = 25.0
+NETWORK: Final = 10.0
+SYSTEM: Final = 5.0
+ENTITIES: Final = 50.0
+LEAST: Final = 0.5  # points; what is less is not told
+PINNED: Final = {Flag.GOOD: 100.0, Flag.UNKNOWN: 0.0, Flag.POOR: -50.0, Flag.BAD: -100.0}
+"""The trust that a pin gives."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What one reputation adds to karma."""
+
+    name: str
+    points: float
+    say: str = ""
+
+
+class Karma(msgspec.Struct, frozen=True, kw_only=True):
+    """One number from all reputations."""
+
+    value: int = 0  # -100 to 100
+    parts: tuple[Part, ...] = ()  # heaviest first; together they may be more than what `value` is cut to
+
+    @property
+    def say(self) -> str:
+        """The parts in words: `author +31 (2 spam of 90), entities -12 (...)`."""
+        return ", ".join(
+            f"{part.name} {part.points:+.0f}{f' ({part.say})' if part.say else ''}" for part in self.parts
+        )
+
+
+class Standings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that karma is made of; what is not proved, or not known, stands for nothing."""
+
+    account: Standing = Standing()
+    author: Standing = Standing()
+    sender: Standing = Standing()
+    domain: Standing = Standing()
+    address: Standing = Standing()
+    network: Standing = Standing()
+    system: Standing = Standing()
+    entities: Standing = Standing()
+    has_author: bool = False  # there is a proved author, known or not
+
+
+def karma(of: Standings) -> Karma:
+    """Return the karma of who stands behind a message.
+
+    Args:
+        of: what is remembered.
+    """
+    sender = min(of.sender.trust, 0.0) if of.has_author else of.sender.trust
+    own = (
+        ("account", _points(of.account.trust, ACCOUNT), of.account),
+        ("author", _points(of.author.trust, AUTHOR), of.author),
+        ("sender", _points(sender, SENDER, SENDER_BAD), of.sender),
+    )
+    around = (
+        ("domain", _points(of.domain.trust, DOMAIN), of.domain),
+        ("address", _points(of.address.trust, ADDRESS), of.address),
+        ("network", _points(of.network.trust, NETWORK), of.network),
+        ("system", _points(of.system.trust, SYSTEM), of.system),
+    )
+    vouched = sum([points for _, points, _ in around if points > 0])
+    past = sum([points for _, points, _ in own if points > 0])
+    loudest = min(1.0, past / vouched) if vouched else 1.0
+    parts = [
+        *own,
+        *((name, points * loudest if points > 0 else points, by) for name, points, by in around),
+        ("entities", _points(min(of.entities.trust, 0.0), ENTITIES), of.entities),
+    ]
+    total = sum([points for _, points, _ in parts])
+    told = sorted([one for one in parts if abs(one[1]) >= LEAST], key=lambda one: -abs(one[1]))
+    return Karma(
+        value=round(max(-100.0, min(100.0, total))),
+        parts=tuple([Part(name, points, by.say) for name, points, by in told]),
+    )
+
+
+def _points(trust: float, good: float, bad: float = 0.0) -> float:
+    return trust / 100 * (good if trust > 0 else bad or good)

@@ -1,0 +1,203 @@
+"""One thing that a person has said of mail, in its normal form.
+
+    address  ann@a.example          the address in From: allowed only where it was proved, denied whoever writes it
+    claimed  ann@a.example          the address in From of mail that does not prove it: never allowed
+    sender   bounce@a.example       MAIL FROM: allowed only where it was proved
+    list     chess.a.example        List-Id: allowed only beside the proved domain that it came with
+    domain   a.example              registrable domain of From: only where the person has said so
+    text     (hash of the values)   a fingerprint: texts that are nearly the same
+
+What the same person says later of the same thing is what counts.  `lift` ends a denial, and allows nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from oborona.domains import normal, registrable
+from oborona.errors import OboronaError
+from oborona.reputation.personal.likeness import packed
+from oborona.types import Shingle
+
+MAX_ADDRESS: Final = 320  # characters: 64, @, 255 (RFC 5321 section 4.5.3.1)
+MAX_LOCAL: Final = 64
+MAX_LIST: Final = 255  # characters, RFC 2919 section 2
+MAX_NOTE: Final = 200  # characters
+FOREVER: Final = 0.0  # as an end
+
+_LOCAL: Final = re.compile(
+    r'[^\s\x00-\x1f\x7f-\x9f@<>(),:;\\"\[\]\ud800-\udfff]+'
+)  # no surrogates: a store takes none
+_LIST: Final = re.compile(r"[!-'*-~]+")  # no parentheses: it is told in them
+
+
+class Side(StrEnum):
+    """What an entry says."""
+
+    DENY = "deny"  # to the spam folder
+    ALLOW = "allow"  # to the inbox
+    LIFT = "lift"  # what was denied before is left to policy again
+    CONTACT = "contact"  # somebody they know: speaks for the message, and decides nothing alone
+
+
+class Kind(StrEnum):
+    """What an entry is about."""
+
+    ADDRESS = "address"
+    CLAIMED = "claimed"
+    SENDER = "sender"
+    LIST = "list"
+    DOMAIN = "domain"
+    TEXT = "text"
+
+
+class Source(StrEnum):
+    """How an entry came."""
+
+    COMMAND = "command"  # typed
+    WORD = "word"  # "this is spam", "this is not spam"
+    BOOK = "book"  # an address book
+    WRITTEN = "written"  # the person has written to them
+
+
+class BrokenEntry(OboronaError, ValueError):  # noqa: N818 - reads as what happened
+    """What can be no entry; the text says why."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry."""
+
+    side: Side
+    kind: Kind
+    value: str  # in its normal form
+    beside: str = ""  # of a list that is allowed: the proved domain
+    text: bytes = b""  # of a text: its values, as `likeness.packed` gives them
+    time: float = 0.0  # Unix seconds, when it was said
+    source: Source = Source.COMMAND
+    expires: float = FOREVER  # Unix seconds
+    word: int = 0  # id of the word that it follows from; 0 = of none
+    note: str = ""  # for people
+
+    def expired(self, now: float) -> bool:
+        """Tell whether it is over at Unix time `now`."""
+        return 0 < self.expires <= now
+
+    @property
+    def say(self) -> str:
+        """The entry in words: what stands in a verdict's reason."""
+        what = "a text like this" if self.kind is Kind.TEXT else f"{self.kind} {self.value}"
+        return f"{self.side} {what}"
+
+
+def entry(
+    side: Side,
+    kind: Kind,
+    value: str,
+    *,
+    beside: str = "",
+    time: float = 0.0,
+    source: Source = Source.COMMAND,
+    expires: float = FOREVER,
+    word: int = 0,
+    note: str = "",
+) -> Entry:
+    """Return an entry of anything but a text.
+
+    Args:
+        side: what it says.
+        kind: what it is about.
+        value: as a person writes it.
+        beside: of a list: the domain that it was proved to come from.
+        time: Unix seconds, when it was said.
+        source: how it came.
+        expires: Unix seconds; 0 = never.
+        word: id of the word that it follows from.
+        note: for people; control characters are left out.
+
+    Raises:
+        BrokenEntry: it can be no such thing, or could never match.
+    """
+    match kind:
+        case Kind.LIST:
+            found, wanted = list_name(value), "what stands between < and > in List-Id"
+        case Kind.DOMAIN:
+            found, wanted = _domain(value), "a domain that somebody registered, such as example.org"
+        case Kind.TEXT:
+            raise BrokenEntry("a text is taken from a message, not typed")
+        case _:
+            found, wanted = mail_address(value), "a mail address, such as ann@example.org"
+    if not found:
+        raise BrokenEntry(f"{value[:MAX_ADDRESS]!a} is not {wanted}")
+    if side is Side.CONTACT and kind is not Kind.ADDRESS:
+        raise BrokenEntry("a contact is a mail address")
+    if side is Side.ALLOW and kind is Kind.CLAIMED:
+        raise BrokenEntry("an address that nobody proves is never allowed")
+    proof = _domain(beside) if beside else ""
+    if beside and not proof:
+        raise BrokenEntry(f"{beside[:MAX_ADDRESS]!a} is no domain that somebody registered")
+    if side is Side.ALLOW and kind is Kind.LIST and not proof:
+        raise BrokenEntry(
+            "anybody can write a List-Id: a list is allowed beside the domain that it is proved to come from"
+        )
+    return Entry(
+        side=side,
+        kind=kind,
+        value=found,
+        beside=proof if kind is Kind.LIST and side is Side.ALLOW else "",
+        time=time,
+        source=source,
+        expires=expires,
+        word=word,
+        note="".join(one for one in note if one.isprintable())[:MAX_NOTE],
+    )
+
+
+def of_text(side: Side, values: Sequence[Shingle], *, time: float, source: Source, word: int = 0) -> Entry:
+    """Return an entry of a text.
+
+    Args:
+        side: what it says.
+        values: of its fingerprints; at least one.
+        time: Unix seconds, when it was said.
+        source: how it came.
+        word: id of the word that it follows from.
+    """
+    return of_octets(side, packed(values), time=time, source=source, word=word)
+
+
+def of_octets(side: Side, octets: bytes, *, time: float, source: Source, word: int = 0) -> Entry:
+    """Return an entry of a text by its values as they are kept; see `of_text`."""
+    name = hashlib.blake2b(octets, digest_size=8, person=b"personal text").hexdigest()
+    return Entry(side=side, kind=Kind.TEXT, value=name, text=octets, time=time, source=source, word=word)
+
+
+@lru_cache(maxsize=4096)
+def mail_address(text: str) -> str:
+    """Return a mail address in lower case, its domain in A-labels; empty if the text is none."""
+    if len(text) > MAX_ADDRESS:
+        return ""
+    local, at, host = text.strip().rpartition("@")
+    host = normal(host) if at and "%" not in host else ""
+    if not host or host[-1].isdigit() or len(local) > MAX_LOCAL:
+        return ""
+    return f"{local.lower()}@{host}" if _LOCAL.fullmatch(local) else ""
+
+
+def list_name(text: str) -> str:
+    """Return a List-Id in lower case, without brackets; empty if the text is none."""
+    name = text.strip().removeprefix("<").removesuffix(">").lower()
+    return name if len(name) <= MAX_LIST and _LIST.fullmatch(name) and "." in name else ""
+
+
+def _domain(text: str) -> str:
+    if len(text) > MAX_ADDRESS:
+        return ""
+    host = normal(text.strip().removeprefix("@"))
+    return host if "." in host and not host[-1].isdigit() and registrable(host) == host else ""

@@ -1,0 +1,158 @@
+"""What is known of one person, and which of their entries decides about a message.
+
+Kinds are asked in this order, and the first that has an answer decides:
+
+    address, claimed   who writes it
+    sender             who sends it
+    list               the list that it came by
+    domain             the organisation of who writes it
+    contact            somebody they know
+    text               what it says
+
+The narrower comes first: who allows Ann and denies her domain gets Ann's mail.  Of several entries about one thing the newest counts.  A text that was
+denied does not stand against somebody who is known and proved: a friend may forward it.
+
+To keep mail out, any word is good enough; to let it in, only what authentication proved (`Shown`).  So nobody gains by another's name, and, as a
+complaint of mail that proves nothing makes a `claimed` entry, nobody loses by it.
+
+A text is denied when it is nearly the same (`needed`), and allowed only when most of it is (`ALLOWED_SHARE`): links and numbers are no part of a
+fingerprint, and may be others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.reputation.personal.entry import Entry, Kind, Side
+from oborona.reputation.personal.likeness import Needed, alike
+from oborona.types import Shingle
+
+STRICTEST: Final = 0.5  # times the spam line
+LAXEST: Final = 2.0
+ALLOWED_SHARE: Final = 0.75  # of the values of a text that is allowed
+
+_NAMED: Final = 120  # octets of memory that a contact takes, about
+_ENTRY: Final = 450  # the same of any other entry, without its text
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What a message shows of where it comes from; all in the normal form of entries."""
+
+    author: str = ""  # proved address in From
+    author_domain: str = ""  # its registrable domain
+    sender: str = ""  # proved MAIL FROM
+    list_id: str = ""
+    list_domain: str = ""  # proved registrable domain beside it
+    claimed: str = ""  # address in From, proved or not
+    claimed_domain: str = ""  # its registrable domain
+    claimed_sender: str = ""  # MAIL FROM, proved or not
+    text: frozenset[Shingle] = frozenset()  # values of its fingerprints
+    own: bool = False  # one of our own people sent it
+
+
+class Found(NamedTuple):
+    """What decides."""
+
+    side: Side  # never lift
+    kind: Kind
+    say: str
+
+
+class Personal:
+    """What is known of one person.
+
+    Args:
+        address: of the person.
+        strictness: factor on the spam line, taken within `STRICTEST`..`LAXEST`.
+        entries: of any age, in any order.
+    """
+
+    __slots__ = ("_contacts", "_named", "_texts", "address", "size", "strictness")
+
+    def __init__(self, address: str = "", strictness: float = 1.0, entries: Iterable[Entry] = ()) -> None:
+        self.address = address
+        self.strictness = min(max(strictness, STRICTEST), LAXEST)
+        self._contacts: dict[str, float] = {}  # address → its end
+        self._named: dict[tuple[Kind, str], list[Entry]] = {}
+        self._texts: list[Entry] = []
+        self.size = _ENTRY  # octets of memory, about
+        for one in sorted(entries, key=lambda one: -one.time):
+            if one.side is Side.CONTACT:
+                self._contacts[one.value] = _later(self._contacts.get(one.value), one.expires)
+                self.size += _NAMED
+                continue
+            self.size += _ENTRY + len(one.text)
+            if one.kind is Kind.TEXT:
+                self._texts.append(one)
+            else:
+                self._named.setdefault((one.kind, one.value), []).append(one)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing of it could ever make a difference."""
+        return self.strictness == 1.0 and not (self._contacts or self._named or self._texts)
+
+    def match(self, shown: Shown, now: float, needed: Needed) -> Found | None:
+        """Return what decides about a message; None where nothing does.
+
+        Args:
+            shown: by the message.
+            now: Unix seconds.
+            needed: how many values texts that are nearly the same share.
+        """
+        claimed = "" if shown.own or shown.claimed == shown.author else shown.claimed
+        asked = (
+            (Kind.ADDRESS, shown.claimed, shown.author),
+            (Kind.CLAIMED, claimed, ""),
+            (Kind.SENDER, shown.claimed_sender, shown.sender),
+            (Kind.LIST, shown.list_id, shown.list_domain),
+            (Kind.DOMAIN, shown.claimed_domain, shown.author_domain),
+        )
+        for kind, value, proof in asked:
+            found = self._of(kind, value, proof, now) if value and self._named else None
+            if found is not None:
+                return found
+        if shown.author and (end := self._contacts.get(shown.author)) is not None and not 0 < end <= now:
+            return Found(Side.CONTACT, Kind.ADDRESS, f"contact {shown.author}")
+        return self._text(shown.text, now, needed) if shown.text and self._texts else None
+
+    def _of(self, kind: Kind, value: str, proof: str, now: float) -> Found | None:
+        """Return what the newest entries about one thing say."""
+        lifted = False
+        for one in self._named.get((kind, value), ()):
+            if one.expired(now):
+                continue
+            if one.side is Side.LIFT:
+                lifted = True
+            elif one.side is Side.ALLOW:
+                if proof == (one.beside if kind is Kind.LIST else value):
+                    return Found(Side.ALLOW, kind, one.say)
+                if kind is not Kind.LIST:  # of the name alone: a later word than any denial of it
+                    return None
+            elif not lifted:
+                return Found(Side.DENY, kind, one.say)
+        return None
+
+    def _text(self, text: frozenset[Shingle], now: float, needed: Needed) -> Found | None:
+        """Return what the newest entry says that is about a text like this one."""
+        for one in self._texts:
+            wanted = needed if one.side is Side.DENY else _most
+            if not one.expired(now) and alike(one.text, text, wanted):
+                return None if one.side is Side.LIFT else Found(one.side, one.kind, one.say)
+        return None
+
+
+NOBODY: Final = Personal()
+
+
+def _most(_kind: int, values: int) -> int:
+    return ceil(values * ALLOWED_SHARE)
+
+
+def _later(one: float | None, other: float) -> float:
+    """Return the later of two ends; 0 is never."""
+    return other if one is None else 0.0 if not one or not other else max(one, other)

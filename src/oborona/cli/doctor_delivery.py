@@ -1,0 +1,82 @@
+"""What `oborona doctor` says of the delivery door: does the next hop answer, and does Postfix deliver to us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.config import Address, UnixAddress
+from oborona.errors import PeerError
+from oborona.milter.delivery.next_hop import NextHop
+
+WAIT_S: Final = 3.0  # for the next hop, or Postfix's tools
+TRANSPORTS: Final = ("mailbox_transport", "virtual_transport", "local_transport", "relay_transport")
+
+
+def delivery(asked: Asked) -> Iterator[Report]:
+    """Look at both ends of the delivery door, if it is open."""
+    settings = asked.loaded.settings.delivery
+    if not settings.listen:
+        return
+    yield asyncio.run(_next_hop(settings.hop))
+    if settings.journal_wait_s <= asked.loaded.settings.journal.batch_s:
+        words = "delivery.journal_wait_s is not more than journal.batch_s: who has lists is asked about mail that is not journaled yet"
+        yield Report("next hop", State.LOOK, words)
+    postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if postconf is not None:
+        yield _postfix(postconf, settings.address)
+
+
+async def _next_hop(address: Address) -> Report:
+    try:
+        async with asyncio.timeout(WAIT_S):
+            hop = await NextHop.open(address, "localhost")
+    except PeerError as error:
+        return Report(
+            "next hop", State.WRONG, f"something listens on {address} and is no LMTP server: {error}"
+        )
+    except TimeoutError:
+        return Report("next hop", State.WRONG, f"{address} does not answer within {WAIT_S:g} s")
+    except OSError as error:
+        return Report(
+            "next hop", State.WRONG, f"{address}: {error.strerror or error}; mail waits in the queue"
+        )
+    hop.leave()
+    return Report("next hop", State.FINE, f"an LMTP server answers on {address}")
+
+
+def _postfix(postconf: str, address: Address) -> Report:
+    what = "delivery"
+    try:
+        done = subprocess.run(  # noqa: S603 - found in the path of the system
+            [postconf, *TRANSPORTS], capture_output=True, text=True, timeout=WAIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Report(what, State.LOOK, f"postconf: {error}")
+    lines = (line.partition(" =") for line in done.stdout.splitlines())
+    said = {name: value.strip() for name, _, value in lines}
+    ours = [name for name, value in said.items() if _is(address, value)]
+    if ours:
+        return Report(what, State.FINE, f"Postfix delivers to us: {' and '.join(ours)}")
+    return Report(
+        what,
+        State.LOOK,
+        f"Postfix does not deliver to us; put into main.cf: virtual_transport = lmtp:{address.postfix}",
+    )
+
+
+def _is(address: Address, transport: str) -> bool:
+    """Tell whether a transport leads to our door; in a chroot Postfix names a socket from its own root."""
+    scheme, _, rest = transport.partition(":")
+    kind, _, place = rest.partition(":")
+    if scheme != "lmtp":
+        return False
+    if isinstance(address, UnixAddress):
+        return kind == "unix" and bool(place) and address.path.endswith(f"/{place.lstrip('/')}")
+    return rest == address.postfix

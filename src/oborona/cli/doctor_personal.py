@@ -1,0 +1,36 @@
+"""What `oborona doctor` says of persons: how much they have said, and whether their store can be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import StoreError
+from oborona.milter import status
+from oborona.milter.personal.schema import FILE
+from oborona.milter.personal.store import Store
+
+
+def personal(asked: Asked) -> Iterator[Report]:
+    """Look at the store of persons, and at what workers say of it."""
+    path = asked.state / FILE
+    if not path.exists():
+        yield Report("personal", State.FINE, "nobody has said anything of their own mail yet")
+        return
+    try:
+        with Store(path, make=False) as store:
+            there = store.counted()
+        yield Report(
+            "personal",
+            State.FINE,
+            f"{path}: {there.persons} persons, {there.entries - there.contacts} entries, {there.contacts} contacts",
+        )
+    except StoreError as error:
+        yield Report("personal", State.WRONG, str(error))
+    for worker in status.read(asked.state, time.time()):
+        if worker.persons_stale:
+            yield Report(
+                "personal", State.WRONG, f"worker {worker.worker} can't read the store; its log says why"
+            )

@@ -1,0 +1,36 @@
+"""What `oborona doctor` says of pins: how many there are, and whether their store can be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import StoreError
+from oborona.milter import status
+from oborona.milter.pinned.schema import FILE
+from oborona.milter.pinned.store import Store
+from oborona.reputation.pins import Book
+
+
+def pins(asked: Asked) -> Iterator[Report]:
+    """Look at the store of pins, and at what workers hold."""
+    path, now = asked.state / FILE, time.time()
+    if not path.exists():
+        yield Report("pins", State.LOOK, f"{path} is not there yet")
+        return
+    try:
+        with Store(path, make=False) as store:
+            there = store.all(now)
+    except StoreError as error:
+        yield Report("pins", State.WRONG, str(error))
+    else:
+        counted = ", ".join(f"{number} {flag}" for flag, number in Book(there).flags(now).items() if number)
+        ever = sum(not pin.until for pin in there)
+        words = f"{path}: {counted or 'none'} in force" + (f", {ever} of them for ever" if ever else "")
+        yield Report("pins", State.FINE, words)
+    for worker in status.read(asked.state, now):
+        if worker.pins_stale:
+            words = f"worker {worker.worker} can't use the store; its log says why"
+            yield Report("pins", State.WRONG, words)

@@ -1,0 +1,46 @@
+"""`oborona reputation`: the group, and `log`."""
+
+from __future__ import annotations
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.reputation_change import clear, note, set_
+from oborona.cli.reputation_entity import entity_named
+from oborona.cli.reputation_export import export
+from oborona.cli.reputation_forgive import forgive
+from oborona.cli.reputation_import import import_
+from oborona.cli.reputation_show import show
+from oborona.cli.reputation_stats import stats
+from oborona.cli.reputation_stored import change_object, read, told_change
+from oborona.cli.reputation_top import top
+from oborona.cli.terminal import plain
+from oborona.message.shingles import Hasher
+from oborona.milter.pinned.store import SHOWN
+
+
+@click.group()
+def reputation() -> None:
+    """See what is remembered of addresses, senders and entities, and say what is to be thought of them."""
+
+
+for command in (show, top, set_, clear, note, forgive, export, import_, stats):
+    reputation.add_command(command)
+
+
+@reputation.command()
+@click.argument("entity", required=False)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=SHOWN, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def log(asked: Asked, entity: str | None, limit: int, as_json: bool) -> None:
+    """Show who pinned, cleared, noted, forgave and imported what and why, the latest first; of ENTITY alone, where one is given."""
+    wanted = None if entity is None else entity_named(entity, Hasher(asked.keys().shingles)).shingle
+    with read(asked) as store:
+        changes = [] if store is None else store.changes(wanted, limit)
+    for change in changes:
+        if as_json:
+            echo_json(change_object(change))
+        else:
+            echo(plain(told_change(change)))

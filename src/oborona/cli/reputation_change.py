@@ -1,0 +1,181 @@
+"""`oborona reputation set`, `clear`, `note`: what an analyst says of an entity."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Final
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.cli.owner import as_owner_of
+from oborona.cli.person import person
+from oborona.cli.reputation_entity import Entity, entity_named
+from oborona.cli.reputation_past import PREFIXES
+from oborona.cli.reputation_stored import lasting, read, told_pin, written
+from oborona.cli.span import Span
+from oborona.counters.writer import LOCK
+from oborona.errors import StoreError
+from oborona.lock import holder
+from oborona.message.shingles import Hasher
+from oborona.milter.pinned.rows import Change, What
+from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
+from oborona.milter.stores import COUNTERS, open_counters
+from oborona.reputation.flag import Flag
+from oborona.reputation.pins import Pin
+
+DAY_S: Final = 86_400
+
+
+def one_line(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    """Return a text that the log can hold; a callback of options and arguments.
+
+    Raises:
+        click.BadParameter: it can't.
+    """
+    if text is not None and not (text.strip() and text.isprintable() and len(text) <= MAX_TEXT):
+        raise click.BadParameter(f"one line of printable text, of at most {MAX_TEXT} characters")
+    return text
+
+
+dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+reason_needed = click.option(
+    "--reason", required=True, callback=one_line, help="Why: the log keeps it with your name."
+)
+
+
+@click.command(name="set")
+@click.argument("entity")
+@click.argument("flag", type=click.Choice([flag.value for flag in Flag]))
+@reason_needed
+@click.option("--for", "span", type=Span(), help="How long it holds, such as 7d; default: for ever.")
+@click.option("--until", "day", metavar="DATE", help="The last day that it holds, UTC, such as 2026-12-31.")
+@dry_run
+@pass_asked
+def set_(
+    asked: Asked, entity: str, flag: str, reason: str, span: float | None, day: str | None, dry_run: bool
+) -> None:
+    """Pin ENTITY: say what is to be expected of it, whatever its past says.
+
+    Workers judge by it within half a second. It takes the place of the entity's last pin.
+    """
+    now = time.time()
+    named = _named(asked, entity)
+    if not named.judged:
+        raise click.BadParameter(
+            f"no judgement hangs on a {named.kind} as it is written, for anybody can write it;"
+            " pin the author, his domain, the envelope sender or the address"
+        )
+    pin = Pin(
+        type=named.type,
+        hash=named.shingle.hash,
+        name=named.name if named.piece else "",
+        flag=Flag(flag),
+        reason=reason,
+        by=person(),
+        since=now,
+        until=_until(span, day, now),
+    )
+    with read(asked) as store:
+        before = None if store is None else store.of(named.shingle, now)
+    if before is not None:
+        echo(f"{named.name}: was {told_pin(before)}")
+    if not dry_run:
+        with written(asked) as store:
+            store.put([pin])
+    echo(f"{named.name} {'would be' if dry_run else 'is'} pinned {flag} {lasting(pin.until)}")
+
+
+@click.command()
+@click.argument("entity")
+@reason_needed
+@click.option("--counts", is_flag=True, help="Also forget what is counted of it.")
+@dry_run
+@pass_asked
+def clear(asked: Asked, entity: str, reason: str, counts: bool, dry_run: bool) -> None:
+    """Drop the pin of ENTITY, so that its past speaks again.
+
+    Exit status 1 where there is no pin, and no --counts.
+    """
+    now, named, by = time.time(), _named(asked, entity), person()
+    with read(asked) as store:
+        pin = None if store is None else store.of(named.shingle, now)
+    if pin is None:
+        click.echo(f"{named.name} is not pinned", err=not counts)
+        if not counts:
+            click.get_current_context().exit(1)
+    else:
+        if not dry_run:
+            with written(asked) as store:
+                store.clear(named.shingle, named.name if named.piece else "", by=by, reason=reason, now=now)
+        echo(f"{named.name} {'would be' if dry_run else 'is'} cleared; it was {told_pin(pin)}")
+    if counts:
+        if dry_run:
+            echo(f"what is counted of {named.name} would be forgotten")
+            return
+        echo(_forget(asked, named, now))
+        change = Change(at=now, by=by, what=What.FORGET, reason=reason, entity=named.shingle, name=named.name)
+        with written(asked) as store:
+            store.log(change)
+
+
+@click.command()
+@click.argument("entity")
+@click.argument("text", callback=one_line)
+@dry_run
+@pass_asked
+def note(asked: Asked, entity: str, text: str, dry_run: bool) -> None:
+    """Write TEXT beside ENTITY, for whoever looks at it next; no verdict asks for it."""
+    named = _named(asked, entity)
+    if not dry_run:
+        with written(asked) as store:
+            name = named.name if named.piece else ""
+            store.note(named.shingle, name, text, by=person(), now=time.time())
+    echo(f"{'would be ' if dry_run else ''}noted of {named.name}")
+
+
+def _named(asked: Asked, text: str) -> Entity:
+    return entity_named(text, Hasher(asked.keys().shingles))
+
+
+def _until(span: float | None, day: str | None, now: float) -> float:
+    """Return Unix seconds of a pin's end; 0 for none.
+
+    Raises:
+        click.BadParameter: there are two, or it is no time to come.
+    """
+    if span is None and day is None:
+        return 0.0
+    if span is not None and day is not None:
+        raise click.UsageError("--for or --until, not both")
+    if span is not None:
+        at = now + span
+    else:
+        try:
+            at = datetime.strptime(str(day), "%Y-%m-%d").replace(tzinfo=UTC).timestamp() + DAY_S
+        except ValueError:
+            raise click.BadParameter(f"{day!r} is no day such as 2026-12-31") from None
+    if not now < at < LAST_TIME:
+        raise click.BadParameter("a pin must end in the time to come, before the year 10000")
+    return at
+
+
+def _forget(asked: Asked, named: Entity, now: float) -> str:
+    """Forget what is counted of an entity, also beside; return who does it, and when."""
+    folder = asked.state / COUNTERS
+    if not folder.is_dir():
+        raise StoreError(f"no spools in {folder}: has the writer run?")
+    with as_owner_of(folder):
+        counters = open_counters(asked.loaded.settings, asked.state, "cli")
+        try:
+            for prefix in PREFIXES:
+                counters.forget(named.shingle, now, prefix)
+            if named.recipients is not None:
+                counters.forget(named.recipients, now)
+        finally:
+            counters.close()
+    writer = holder(folder / LOCK)
+    when = "when the writer runs again" if writer is None else f"by {writer}"
+    return f"what is counted of {named.name} is to be forgotten {when}"

@@ -1,0 +1,253 @@
+"""Entities on the command line: what a person types, as the scan normalises and counts it.
+
+192.0.2.1  2001:db8::1          address of a mail server
+192.0.2.0/24  2001:db8::/64     its network
+AS64496                         autonomous system
+ann@example.org                 author: the From address, where it was proved
+example.org                     the author's domain, where it was proved
+sender:  account:               envelope sender that SPF proved; login
+link:  host:  url:              registrable domain, host and whole of a link
+phone:  wallet:  handle:  contact:  list:  file:  picture:
+TYPE:HASH                       a shingle, as `counters top` and `explain` print it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+import msgspec
+
+from oborona import domains
+from oborona.authentication.names import fqdn
+from oborona.cli.shingle import name_of, shingle_of, type_name
+from oborona.message.sender_pieces import client_network
+from oborona.message.shingles import Hasher, Type
+from oborona.message.unique_pairs import entity_recipients
+from oborona.policy.signatures import BrokenSignature, Flag, Kind, Signature
+from oborona.policy.signatures.check import entity
+from oborona.reputation.networks import network, plain
+from oborona.types import Shingle
+
+MAX_ENTITY: Final = 1000  # characters
+MAX_LOCAL: Final = 64  # characters before the @, RFC 5321 section 4.5.3.1.1
+MAX_AS: Final = (1 << 32) - 1
+
+_AS: Final = re.compile(r"as([0-9]{1,10})", re.IGNORECASE)
+_CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
+_LABEL: Final = {
+    Type.CLIENT_IP: "address", Type.CLIENT_NETWORK: "network", Type.AS_NUMBER: "as", Type.AUTHOR: "author",
+    Type.AUTHOR_DOMAIN: "domain", Type.PROVED_SENDER: "sender", Type.ACCOUNT: "account", Type.LINK_DOMAIN: "link",
+    Type.HOST: "host", Type.URL: "url", Type.PHONE: "phone", Type.WALLET: "wallet", Type.HANDLE: "handle",
+    Type.ADDRESS: "contact", Type.LIST: "list", Type.CHECKSUM: "file", Type.PICTURE: "picture",
+}  # fmt: skip
+"""Types that judgements hang on, and what they are called here."""
+KINDS: Final = {label: kind for kind, label in _LABEL.items()}
+_BARE: Final = frozenset(
+    {Type.CLIENT_IP, Type.CLIENT_NETWORK, Type.AS_NUMBER, Type.AUTHOR, Type.AUTHOR_DOMAIN}
+)  # are told by how they look
+REACHING: Final = frozenset(
+    {Type.AUTHOR, Type.CLIENT_IP, Type.AUTHOR_DOMAIN, Type.LINK_DOMAIN, Type.PHONE, Type.WALLET}
+)  # whose distinct recipients are counted, `message.unique_pairs.reached`
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """What somebody named."""
+
+    type: int
+    piece: str  # normalised; empty = only its hash is known
+    shingle: Shingle
+    recipients: Shingle | None = None  # what counts how many people it reaches; None = that is not counted
+
+    @property
+    def name(self) -> str:
+        """The entity as it is typed."""
+        return name_for(self.type, self.piece) if self.piece else name_of(self.shingle)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return kind_of(self.type)
+
+    @property
+    def judged(self) -> bool:
+        """Whether judgements hang on entities of this type."""
+        return self.type in _LABEL
+
+
+def kind_of(number: int) -> str:
+    """Return what entities of a type are called."""
+    label = next((label for kind, label in _LABEL.items() if kind == number), None)
+    return label or type_name(number)
+
+
+def name_for(number: int, piece: str) -> str:
+    """Return a normalised entity as it is typed."""
+    if number == Type.AS_NUMBER:
+        return f"AS{piece}"
+    return piece if number in _BARE else f"{kind_of(number)}:{piece}"
+
+
+def entity_of(number: int, piece: str, hasher: Hasher) -> Entity:
+    """Return the entity of a normalised piece."""
+    if number in (Type.CHECKSUM, Type.PICTURE):
+        return Entity(number, piece, hasher.octets(number, bytes.fromhex(piece)))
+    reached = entity_recipients(hasher, number, piece) if number in REACHING else None
+    return Entity(number, piece, hasher.shingle(number, piece), reached)
+
+
+def entity_named(text: str, hasher: Hasher) -> Entity:
+    """Return the entity that a text names.
+
+    Raises:
+        click.BadParameter: it names none; the text says what is missing.
+    """
+    text = text.strip()
+    if not text or len(text) > MAX_ENTITY or not text.isprintable():
+        raise click.BadParameter(f"{text[:60]!r} is no entity: write an address, network, domain or the like")
+    shingle = shingle_of(text)
+    if shingle is not None:
+        return Entity(shingle.type, "", shingle)
+    label, colon, value = text.partition(":")
+    kind = KINDS.get(label.lower()) if colon else None
+    if kind is None:
+        kind, value = _guessed(text), text
+    try:
+        return entity_of(kind, _piece(kind, value.strip()), hasher)
+    except ValueError as fault:
+        raise click.BadParameter(f"{text!r}: {fault}") from None
+
+
+def _guessed(text: str) -> Type:
+    """Return the type of what is written without its kind."""
+    if "://" in text:
+        return Type.URL
+    if plain(text) is not None:
+        return Type.CLIENT_IP
+    if "/" in text:
+        return Type.CLIENT_NETWORK
+    if _AS.fullmatch(text):
+        return Type.AS_NUMBER
+    if "@" in text:
+        return Type.AUTHOR
+    if ":" in text:
+        raise click.BadParameter(
+            f"{text!r}: no kind {text.partition(':')[0]!r}; there are {', '.join(KINDS)}, and TYPE:HASH"
+        )
+    return Type.AUTHOR_DOMAIN
+
+
+def _piece(kind: Type, value: str) -> str:
+    """Return an entity in the form in which it is counted.
+
+    Raises:
+        ValueError: it is none of its kind.
+    """
+    read = _READ.get(kind)
+    if read is None:
+        return _as_signature(kind, value)
+    piece = read(value)
+    if not piece:
+        raise ValueError(_FORMS[kind])
+    return piece
+
+
+def _address(value: str) -> str:
+    address = plain(value)
+    return "" if address is None else str(address)
+
+
+def _network(value: str) -> str:
+    found = network(value)
+    if found.prefixlen != (24 if found.version == 4 else 64):
+        raise ValueError(
+            "counted are networks of /24 (IPv4) and /64 (IPv6); of others `[[list]]` of the policy speaks"
+        )
+    return client_network(str(found.network_address))
+
+
+def _as_number(value: str) -> str:
+    digits = value.upper().removeprefix("AS")
+    there = digits.isascii() and digits.isdigit() and len(digits) <= 10 and 0 < int(digits) <= MAX_AS
+    return str(int(digits)) if there else ""
+
+
+def _mailbox(value: str) -> str:
+    local, sign, domain = value.removeprefix("<").removesuffix(">").rpartition("@")
+    normal = fqdn(domain)
+    there = sign and 0 < len(local) <= MAX_LOCAL and domains.normal(normal) and not re.search(r"\s", local)
+    return f"{local.lower()}@{normal}" if there else ""
+
+
+def _domain(value: str) -> str:
+    normal = domains.normal(value.removeprefix("."))
+    if not normal or "." not in normal or plain(normal) is not None:
+        return ""
+    found = domains.registrable(normal)
+    if found != normal:
+        raise ValueError(f"the domain that somebody registered is {found}: write that")
+    if not domains.under_known_suffix(normal) and domains.under_known_suffix(f"a.{normal}"):
+        raise ValueError("this is a public suffix: everybody's domains lie below it")
+    return found
+
+
+def _link(value: str) -> str:
+    normal = domains.normal(value)
+    return normal if plain(normal) is not None else _domain(value)  # links may lead to bare addresses
+
+
+def _account(value: str) -> str:
+    return value.lower()
+
+
+def _file(value: str) -> str:
+    return value.lower() if _CHECKSUM.fullmatch(value.lower()) else ""
+
+
+_READ: Final[dict[Type, Callable[[str], str]]] = {
+    Type.CLIENT_IP: _address,
+    Type.CLIENT_NETWORK: _network,
+    Type.AS_NUMBER: _as_number,
+    Type.AUTHOR: _mailbox,
+    Type.PROVED_SENDER: _mailbox,
+    Type.AUTHOR_DOMAIN: _domain,
+    Type.LINK_DOMAIN: _link,
+    Type.ACCOUNT: _account,
+    Type.CHECKSUM: _file,
+    Type.PICTURE: _file,
+}
+_MAILBOX: Final = "write a mail address, such as ann@example.org"
+_DOMAIN: Final = "write a domain, such as example.org"
+_SHA256: Final = "write the SHA-256 of the file as 64 hexadecimal digits"
+_FORMS: Final = {
+    Type.CLIENT_IP: "write an IP address, such as 192.0.2.1",
+    Type.CLIENT_NETWORK: "write a network, such as 192.0.2.0/24",
+    Type.AS_NUMBER: "write the number of an autonomous system, such as AS64496",
+    Type.AUTHOR: _MAILBOX,
+    Type.PROVED_SENDER: _MAILBOX,
+    Type.AUTHOR_DOMAIN: _DOMAIN,
+    Type.LINK_DOMAIN: _DOMAIN,
+    Type.ACCOUNT: "write a login",
+    Type.CHECKSUM: _SHA256,
+    Type.PICTURE: _SHA256,
+}
+_SIGNED: Final = {
+    Type.HOST: Kind.HOST,
+    Type.URL: Kind.URL,
+    Type.PHONE: Kind.PHONE,
+    Type.WALLET: Kind.WALLET,
+    Type.HANDLE: Kind.HANDLE,
+    Type.ADDRESS: Kind.ADDRESS,
+    Type.LIST: Kind.LIST,
+}
+
+
+def _as_signature(kind: Type, value: str) -> str:
+    """Return an entity in the form in which signatures are looked for, which is that of the scan."""
+    asked: dict[str, Any] = {"id": "s1", "flag": Flag.SPAM, "kind": _SIGNED[kind], "value": value}
+    try:
+        return entity(Signature(**asked))[1]
+    except BrokenSignature as fault:
+        raise ValueError(str(fault)) from None

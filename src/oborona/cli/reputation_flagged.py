@@ -1,0 +1,128 @@
+"""Which entities of this site have a flag: by their pins, and by what the counters have of whom the journal names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.cli.asked import Asked
+from oborona.cli.reputation_entity import Entity
+from oborona.cli.reputation_names import entities, of_journal
+from oborona.cli.reputation_past import Reading, looked_at, repips, totals
+from oborona.cli.reputation_stored import read
+from oborona.counters.window import DAY_S, DAYS
+from oborona.message.sender_pieces import client_network
+from oborona.message.shingles import Hasher, Type
+from oborona.milter.stores import open_stored
+from oborona.milter.worker import JOURNAL
+from oborona.policy.ports import Places
+from oborona.reputation.flag import Flag
+from oborona.reputation.pins import Pin
+from oborona.types import Metric, Shingle, Window
+
+LEAST_ADDRESSES: Final = 2  # with a flag of their own, before their network has one
+
+
+class Flagged(msgspec.Struct, frozen=True):
+    """An entity with what this site thinks of it."""
+
+    entity: Entity
+    flag: Flag
+    say: str  # why
+    until: float = 0.0  # of its pin, Unix seconds; 0 = for as long as its past says so, or for ever
+    pinned: bool = False
+    origin: str = ""  # of its pin: where that was imported from
+
+
+class _Pinned(NamedTuple):
+    pins: dict[Shingle, Pin]
+    origins: dict[Shingle, str]
+
+
+def flagged(asked: Asked, kinds: Sequence[Type], now: float) -> list[Flagged]:
+    """Return all entities of some types that have a name and a past here, or a pin; in no order.
+
+    Of an address it is the flag that it has at connect, of anything else that of the judgement on its past; a pin stands above both.  A network is
+    poor or bad only where at least `LEAST_ADDRESSES` of its addresses are, and none of them is good: one of them alone is no reason to shun the others.  A link domain
+    that everybody uses, such as a shortener's, has none.
+
+    Raises:
+        StoreError: counters, journal or pins can't be read.
+    """
+    wanted = dict.fromkeys([*kinds, *([Type.CLIENT_IP] if Type.CLIENT_NETWORK in kinds else [])])
+    hasher = Hasher(asked.keys().shingles)
+    pinned = _pins(asked, now)
+    names = of_journal(asked.state / JOURNAL, now - DAYS * DAY_S, wanted)
+    found = entities(names, pinned.pins.values(), hasher)
+    places = asked.places()
+    with open_stored(asked.loaded.settings, asked.state) as store:
+        judged = asyncio.run(_judged(store, found, pinned, hasher, places, now))
+    flags: dict[str, list[Flag]] = defaultdict(list)
+    for one in judged:
+        if one.entity.type == Type.CLIENT_IP:
+            flags[client_network(one.entity.piece)].append(one.flag)
+    blamed = (_by_members(_unshared(one, names.shared), flags[one.entity.piece]) for one in judged)
+    return [one for one in blamed if one.entity.type in kinds]
+
+
+def _unshared(one: Flagged, shared: Collection[str]) -> Flagged:
+    """Return it without a bad flag, where it is a domain that everybody uses."""
+    if one.entity.type != Type.LINK_DOMAIN or one.pinned or one.entity.piece not in shared:
+        return one
+    return msgspec.structs.replace(one, flag=Flag.UNKNOWN, say=f"everybody's; {one.say}")
+
+
+def _by_members(one: Flagged, flags: Sequence[Flag]) -> Flagged:
+    if one.entity.type != Type.CLIENT_NETWORK or one.pinned or one.flag not in (Flag.POOR, Flag.BAD):
+        return one
+    members = sum(flag in (Flag.POOR, Flag.BAD) for flag in flags)
+    if members >= LEAST_ADDRESSES and Flag.GOOD not in flags:
+        return one
+    return msgspec.structs.replace(one, flag=Flag.UNKNOWN, say=f"{members} of its addresses alone; {one.say}")
+
+
+def _pins(asked: Asked, now: float) -> _Pinned:
+    with read(asked) as store:
+        if store is None:
+            return _Pinned({}, {})
+        return _Pinned({pin.shingle: pin for pin in store.all(now)}, store.origins(now))
+
+
+async def _judged(
+    store: Reading, found: Iterable[Entity], pinned: _Pinned, hasher: Hasher, places: Places, now: float
+) -> list[Flagged]:
+    done, left = list[Flagged](), list[Entity]()
+    for entity in found:
+        pin = pinned.pins.get(entity.shingle)
+        if pin is None:
+            left.append(entity)
+        else:
+            origin = pinned.origins.get(entity.shingle, "")
+            done.append(Flagged(entity, pin.flag, pin.say, pin.until, pinned=True, origin=origin))
+    left = await with_a_past(store, left, now)
+    addresses = [entity for entity in left if entity.type == Type.CLIENT_IP and entity.piece]
+    histories = await repips(store, [entity.piece for entity in addresses], hasher, places, now)
+    for entity, history in zip(addresses, histories, strict=True):
+        done.append(Flagged(entity, history.flag, history.say))
+    others = [entity for entity in left if entity.type != Type.CLIENT_IP]
+    for seen in await looked_at(store, others, hasher, now):
+        done.append(Flagged(seen.entity, seen.judgement.flag, seen.judgement.say))
+    return done
+
+
+async def with_a_past(store: Reading, found: Sequence[Entity], now: float) -> list[Entity]:
+    """Return those of which anything was counted in two weeks.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    rows = await totals(store, [entity.shingle for entity in found], now)
+    return [
+        entity
+        for entity, row in zip(found, rows, strict=True)
+        if any(row[Window.FORTNIGHT][metric] for metric in Metric)
+    ]

@@ -1,0 +1,156 @@
+"""`oborona reputation show`: one entity, with its past and all that is said of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Any, Final
+
+import click
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo_json
+from oborona.cli.reputation_entity import Entity, entity_named
+from oborona.cli.reputation_past import Reading, Seen, looked_at, octets, repips
+from oborona.cli.reputation_picture import picture
+from oborona.cli.reputation_stored import (
+    change_object,
+    pin_object,
+    read,
+    told_change,
+    told_note,
+    told_pin,
+)
+from oborona.cli.shingle import name_of
+from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.message.shingles import Hasher, Type
+from oborona.milter.pinned.rows import Change, Note
+from oborona.milter.stores import open_stored
+from oborona.policy.ports import Places
+from oborona.reputation.address import RepIP
+from oborona.reputation.flag import Flag
+from oborona.reputation.judgement.model import Judgement
+from oborona.reputation.pins import Pin
+from oborona.reputation.place import Nowhere
+
+COLOURS: Final = {Flag.GOOD: "green", Flag.UNKNOWN: "", Flag.POOR: "yellow", Flag.BAD: "red"}
+LAST: Final = 5  # changes that are shown
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What people said of an entity."""
+
+    pin: Pin | None = None
+    notes: tuple[Note, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@click.command()
+@click.argument("entity")
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@pass_asked
+def show(asked: Asked, entity: str, as_json: bool) -> None:
+    """Draw the time-line of ENTITY and tell the judgement on it.
+
+    ENTITY is an address 192.0.2.1, network 192.0.2.0/24, AS64496, author ann@example.org, his domain example.org, or KIND:VALUE: sender, account,
+    link, host, url, phone, wallet, handle, contact, list, file, picture.
+    """
+    now, hasher = time.time(), Hasher(asked.keys().shingles)
+    named = entity_named(entity, hasher)
+    places: Places = asked.places() if named.type == Type.CLIENT_IP else Nowhere()
+    with open_stored(asked.loaded.settings, asked.state) as store:
+        [seen], history = asyncio.run(_read(store, named, hasher, places, now))
+        size = octets(store, named, now)
+    said = _said(asked, named, now)
+    if as_json:
+        echo_json(_object(seen, history, said, size, now))
+    else:
+        _print(seen, history, said, size, now)
+
+
+async def _read(
+    store: Reading, named: Entity, hasher: Hasher, places: Places, now: float
+) -> tuple[list[Seen], RepIP | None]:
+    addresses = [named.piece] if named.type == Type.CLIENT_IP and named.piece else []
+    histories = await repips(store, addresses, hasher, places, now)
+    return await looked_at(store, [named], hasher, now), next(iter(histories), None)
+
+
+def _said(asked: Asked, named: Entity, now: float) -> _Said:
+    with read(asked) as store:
+        if store is None:
+            return _Said()
+        return _Said(
+            store.of(named.shingle, now),
+            tuple(store.notes(named.shingle)),
+            tuple(store.changes(named.shingle, LAST)),
+        )
+
+
+def _print(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now: float) -> None:
+    terminal = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
+    entity, judgement = seen.entity, seen.judgement
+    head = Text(f"{plain(entity.name)}  {entity.kind}  ", "bold")
+    head.append(_flagged(said.pin.flag if said.pin else judgement.flag))
+    terminal.print(head)
+    if said.pin is not None:
+        terminal.print(Text(plain(told_pin(said.pin))))
+    if history is not None:
+        terminal.print(Text.assemble("at connect: ", _flagged(history.flag), _words(history.say)))
+    terminal.print()
+    for line in picture(seen.past, now):
+        terminal.print(line)
+    terminal.print()
+    _print_judgement(terminal, judgement)
+    for title, lines in (
+        ("notes", [told_note(note) for note in said.notes]),
+        ("last changes", [told_change(change) for change in said.changes]),
+    ):
+        if lines:
+            terminal.print(Text(f"\n{title}", "bold"))
+            for told in lines:
+                terminal.print(Text(f"  {plain(told)}"))
+    if size is not None:
+        terminal.print(Text(f"\n{size:,} octets in the counters, as {name_of(entity.shingle)}", "dim"))
+
+
+def _print_judgement(terminal: Terminal, judgement: Judgement) -> None:
+    told = Text.assemble(("judgement: ", "bold"), _flagged(judgement.flag), f", trust {judgement.trust:+.0f}")
+    terminal.print(told.append(_words(judgement.say)))
+    table = Table("measure", show_edge=False)
+    for column in ("value", "confidence", "points"):
+        table.add_column(column, justify="right")
+    table.add_column("evidence", overflow="fold")
+    for one in judgement.measures:
+        table.add_row(one.name, f"{one.value:.3g}", f"{one.confidence:.0%}", f"{one.points:+.0f}", one.say)
+    terminal.print(table, markup=False)
+
+
+def _flagged(flag: Flag) -> Text:
+    return Text(flag.value, COLOURS[flag])
+
+
+def _words(say: str) -> str:
+    return f": {plain(say)}" if say else ""
+
+
+def _object(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now: float) -> dict[str, Any]:
+    entity = seen.entity
+    return {
+        "entity": entity.name,
+        "kind": entity.kind,
+        "shingle": name_of(entity.shingle),
+        "now": now,
+        "buckets": [one._asdict() for one in seen.past.buckets],
+        "days": [one._asdict() for one in seen.past.days],
+        "connect": None if history is None else msgspec.structs.asdict(history),
+        "judgement": msgspec.to_builtins(seen.judgement),
+        "pin": None if said.pin is None else pin_object(said.pin),
+        "notes": [msgspec.structs.asdict(note) for note in said.notes],
+        "changes": [change_object(change) for change in said.changes],
+        "octets": size,
+    }

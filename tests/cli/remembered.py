@@ -1,0 +1,95 @@
+"""A state folder whose counters remember entities and whose journal names them, for tests of `oborona reputation`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from click.testing import CliRunner, Result
+
+from oborona import secret
+from oborona.cli import main
+from oborona.cli.reputation_entity import entity_named
+from oborona.counters.store import LmdbCounters
+from oborona.counters.writer import CounterWriter
+from oborona.message.shingles import Hasher
+from oborona.recheck.entry import Entry
+from oborona.recheck.ident import Numbers, to_text
+from oborona.recheck.journal import Journal
+from oborona.types import Action, Amounts, Pieces, Prefix, Shingle
+
+DAY_S = 86_400
+
+
+class Happened(NamedTuple):
+    """What was counted of an entity."""
+
+    entity: str
+    amounts: Amounts
+    ago_s: float = 600.0
+    prefix: Prefix = Prefix.IN
+
+
+def hasher(state: Path) -> Hasher:
+    secret.make(state)
+    return Hasher(secret.load(state).shingles)
+
+
+def remember(state: Path, happened: Iterable[Happened]) -> None:
+    """Count what happened, as worker and writer do."""
+    state.mkdir(exist_ok=True)
+    keyed, now = hasher(state), time.time()
+    writer = CounterWriter(state / "counters")
+    worker = LmdbCounters(state / "counters", "worker-0", environment=writer.environment)
+    for one in happened:
+        pieces = Pieces(shingles=(entity_named(one.entity, keyed).shingle,), pairs=())
+        worker.add(pieces, one.amounts, now - one.ago_s, one.prefix)
+    worker.close()
+    writer.step(time.time())
+    writer.keep_top()
+    writer.close()
+
+
+def bring_in(state: Path) -> None:
+    """Bring what commands have spooled into the store."""
+    writer = CounterWriter(state / "counters")
+    writer.step(time.time())
+    writer.close()
+
+
+def entry(number: int, **more: object) -> Entry:
+    """A journal entry of a moment ago."""
+    given = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-line"} | more
+    return Entry(id=number, time=time.time() - 60, **given)  # type: ignore[arg-type]
+
+
+def journal(state: Path, entries: Iterable[dict[str, object]]) -> list[str]:
+    """Journal messages; return their ids."""
+
+    async def write() -> list[str]:
+        numbers, found = Numbers(), []
+        async with await Journal.open(state / "journal.db") as written:
+            for one in entries:
+                number = numbers.next(time.time() - 60)
+                written.append(entry(number, **one))
+                found.append(to_text(number))
+        return found
+
+    state.mkdir(exist_ok=True)
+    return asyncio.run(write())
+
+
+def shingle(state: Path, text: str) -> Shingle:
+    return entity_named(text, hasher(state)).shingle
+
+
+def run(state: Path, *words: object, status: int = 0, stdin: str | bytes = "") -> Result:
+    """Run `oborona reputation`."""
+    told = ["--state", os.fspath(state), "--set", "site.name=mx.test", "reputation", *map(str, words)]
+    result = CliRunner().invoke(main, told, input=stdin, catch_exceptions=False)
+    assert result.exit_code == status, (result.output, result.stderr)
+    return result

@@ -1,0 +1,351 @@
+"""`oborona reputation`: what an analyst types, and what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oborona.cli import doctor_pins, main
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.cli.reputation_entity import KINDS, Entity, entity_named
+from oborona.cli.shingle import name_of
+from oborona.message.parse import parse
+from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
+from oborona.milter.pinned.schema import FILE
+from oborona.milter.status import Status, write
+from oborona.types import Action, Amounts, Client, Envelope, Location, Prefix, Proved
+from tests.cli.remembered import DAY_S, Happened, bring_in, journal, remember, run, shingle
+
+HASHER = Hasher(b"k" * 32)
+SHA256 = "0" * 63 + "a"
+WALLET = "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
+MAIL = (
+    "From: Ann <ann@Example.ORG>\r\nTo: bob@b.example\r\nSubject: shop\r\nList-Id: News <News.example.org>\r\n\r\n"
+    f"Buy at https://www.shop.example/Buy or call +49 30 901820, pay to {WALLET}, telegram: @shop_name, write to sales@shop.example\r\n"
+).encode()
+ENVELOPE = Envelope(client=Client(ip="192.0.2.1"), sender="ann@example.org", recipients=("bob@b.example",))
+PROVED = Proved(
+    author="ann@example.org", author_domain="example.org", sender="ann@example.org", account="bob"
+)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """One bad address, one good one, and one that nobody knows."""
+    folder = tmp_path / "state"
+    good = [Happened("192.0.2.1", Amounts(seen=30, reads=9), day * DAY_S + 600.0) for day in range(13)]
+    bad = [
+        Happened(entity, Amounts(seen=40, spam=40, traps=2), hour * 600.0 + 60)
+        for hour in range(6)
+        for entity in ("198.51.100.7", "198.51.100.0/24")
+    ]
+    beside = [
+        Happened("198.51.100.7", Amounts(seen=7), 60.0, Prefix.REFUSED),
+        Happened("198.51.100.7", Amounts(seen=5), 60.0, Prefix.FIRST),
+        Happened("198.51.100.7", Amounts(seen=3), 60.0, Prefix.DELETED),
+    ]
+    remember(folder, [*good, *bad, *beside])
+    return folder
+
+
+def shown(state: Path, entity: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(state, "show", entity, "--json").stdout)
+    return found
+
+
+def logged(state: Path) -> list[tuple[str, str, str]]:
+    lines = run(state, "log", "--json").stdout.splitlines()
+    return [(one["what"], one["entity"], one["reason"]) for one in map(json.loads, lines)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("192.0.2.1", Type.CLIENT_IP),
+        ("::ffff:192.0.2.1", Type.CLIENT_IP),
+        ("192.0.2.0/24", Type.CLIENT_NETWORK),
+        ("as64496", Type.AS_NUMBER),
+        ("Ann@Example.org", Type.AUTHOR),
+        ("EXAMPLE.org", Type.AUTHOR_DOMAIN),
+        ("sender:ann@example.org", Type.PROVED_SENDER),
+        ("account:Bob", Type.ACCOUNT),
+        ("link:Shop.example", Type.LINK_DOMAIN),
+        ("host:WWW.shop.example", Type.HOST),
+        ("https://www.shop.example/Buy", Type.URL),
+        ("phone:+49 (30) 901820", Type.PHONE),
+        (f"wallet:{WALLET}", Type.WALLET),
+        ("handle:telegram:shop_name", Type.HANDLE),
+        ("contact:sales@shop.example", Type.ADDRESS),
+        ("list:<News.Example.org>", Type.LIST),
+    ],
+)
+def test_an_entity_is_what_the_scan_counts(text: str, kind: Type) -> None:
+    location = Location(as_number=64496)
+    counted = shingles(parse(MAIL), ENVELOPE, HASHER, (), location, PROVED)
+    named = entity_named(text, HASHER)
+    assert named.type == kind
+    assert named.shingle in (
+        *counted.shingles,
+        *envelope_shingles(ENVELOPE, HASHER, location).shingles,
+    )
+    again = entity_named(named.name, HASHER)
+    assert again == named, "its name is what can be typed"
+    if named.recipients is not None:
+        assert named.recipients in {pair.distinct for pair in counted.pairs}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is no entity"),
+        ("x\x1b[2J", "is no entity"),
+        ("a" * 2000, "is no entity"),
+        ("10.0.0.0/8", "counted are networks of /24"),
+        ("192.0.2.7/24", "the network is 192.0.2.0/24"),
+        ("as0", "number of an autonomous system"),
+        ("as4294967296", "number of an autonomous system"),
+        ("www.example.org", "registered is example.org"),
+        ("co.uk", "public suffix"),
+        ("localhost", "write a domain"),
+        ("a b@c.example", "write a mail address"),
+        ("@c.example", "write a mail address"),
+        ("phone:030", "with its country"),
+        ("wallet:bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb", "checksum must be right"),
+        ("file:12", "64 hexadecimal digits"),
+        ("odd:thing", "no kind 'odd'; there are address"),
+        ("account:", "write a login"),
+    ],
+)
+def test_what_is_no_entity_is_told_so(state: Path, text: str, why: str) -> None:
+    assert why in run(state, "show", text, status=2).stderr
+    run(state, "set", text, "bad", "--reason", "x", status=2)
+    assert logged(state) == []
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60), st.tuples(st.sampled_from(list(KINDS)), st.text(max_size=40)).map(":".join)
+    )
+)
+def test_any_text_is_an_entity_or_a_clear_error_and_a_name_names_the_same(text: str) -> None:
+    named: Entity | None = None
+    with contextlib.suppress(click.BadParameter):
+        named = entity_named(text, HASHER)
+    if named is not None:
+        assert named.name.isprintable()
+        assert entity_named(named.name, HASHER).shingle == named.shingle
+
+
+def test_show_draws_the_past_and_tells_the_judgement_and_what_lies_beside(state: Path) -> None:
+    text = run(state, "show", "198.51.100.7").stdout
+    for said in (
+        "address  bad",
+        "at connect: bad",
+        "messages",
+        "240 ^",
+        "spam",
+        "traps",
+        "refused before",
+        "first contacts",
+        "deleted unread",
+        "judgement: bad",
+        "share",
+        "octets in the counters",
+    ):
+        assert said in text, said
+    assert "\x1b" not in text, "no colours where there is no terminal"
+    found = shown(state, "198.51.100.7")
+    assert sum(one["spam"] for one in found["buckets"]) == 240
+    assert (len(found["buckets"]), len(found["days"])) == (144, 14)
+    assert [
+        found["days"][-1][name] + found["days"][-2][name] for name in ("refused", "first", "deleted")
+    ] == [7, 5, 3]
+    assert (found["judgement"]["flag"], found["connect"]["flag"]) == ("bad", "bad")
+    assert 0 < found["octets"] < 1000
+    assert found["pin"] is None
+    assert shown(state, "192.0.2.1")["judgement"]["flag"] == "good"
+    assert shown(state, "203.0.113.9")["judgement"]["flag"] == "unknown"
+    assert "nothing" in run(state, "show", "203.0.113.9").stdout
+    same = shown(state, name_of(shingle(state, "198.51.100.7")))
+    assert same["days"] == found["days"], "by its hash"
+
+
+def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
+    done = run(state, "set", "198.51.100.7", "good", "--reason", "their owner cleaned up", "--for", "7d")
+    assert "198.51.100.7 is pinned good until" in done.stdout
+    found = shown(state, "198.51.100.7")
+    assert (found["pin"]["flag"], found["pin"]["reason"]) == ("good", "their owner cleaned up")
+    assert 6.9 * DAY_S < found["pin"]["until"] - time.time() < 7.1 * DAY_S
+    assert "pinned good by" in run(state, "show", "198.51.100.7").stdout
+    assert "was pinned good by" in run(state, "set", "198.51.100.7", "bad", "--reason", "again").stdout
+    run(state, "note", "198.51.100.7", "wrote to their abuse desk")
+    assert "wrote to their abuse desk" in run(state, "show", "198.51.100.7").stdout
+    run(state, "clear", "198.51.100.7", "--reason", "let it speak")
+    assert shown(state, "198.51.100.7")["pin"] is None
+    assert "is not pinned" in run(state, "clear", "198.51.100.7", "--reason", "x", status=1).stderr
+    assert logged(state) == [
+        ("clear", "198.51.100.7", "let it speak"),
+        ("note", "198.51.100.7", "wrote to their abuse desk"),
+        ("pin", "198.51.100.7", "again"),
+        ("pin", "198.51.100.7", "their owner cleaned up"),
+    ]
+    line = run(state, "log", "198.51.100.7", "--limit", "1").stdout
+    assert " clear bad 198.51.100.7: let it speak" in line
+    assert run(state, "log", "192.0.2.1").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["set", "192.0.2.1", "bad"], "Missing option '--reason'"),
+        (["set", "192.0.2.1", "odd", "--reason", "x"], "is not one of 'good'"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "soon"], "write a number with"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "0d"], "in the time to come"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "2020-01-01"], "in the time to come"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "9999-12-31"], "in the time to come"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "tomorrow"], "is no day"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "1d", "--until", "2099-01-01"], "not both"),
+        (["set", "from:00ff00ff00ff00ff", "good", "--reason", "x"], "anybody can write it"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(state: Path, words: list[str], why: str) -> None:
+    assert why in run(state, *words, status=2).stderr
+    assert logged(state) == []
+
+
+@pytest.mark.parametrize("reason", ["", "two\nlines", "\x1b[2J", "x" * 1001])
+def test_a_reason_that_no_log_should_hold_is_refused(state: Path, reason: str) -> None:
+    run(state, "set", "192.0.2.1", "bad", "--reason", reason, status=2)
+    run(state, "note", "192.0.2.1", reason, status=2)
+    assert logged(state) == []
+
+
+def test_dry_runs_say_what_they_would_do_and_do_nothing(state: Path) -> None:
+    for words in (
+        ["set", "192.0.2.1", "bad", "--reason", "x"],
+        ["note", "192.0.2.1", "x"],
+        ["clear", "192.0.2.1", "--reason", "x", "--counts"],
+    ):
+        assert "would be" in run(state, *words, "--dry-run").stdout
+    assert not (state / FILE).exists()
+
+
+def test_counts_are_forgotten_where_that_is_asked_for(state: Path) -> None:
+    run(state, "set", "198.51.100.7", "bad", "--reason", "x")
+    done = run(state, "clear", "198.51.100.7", "--counts", "--reason", "sold to somebody else")
+    assert "is to be forgotten when the writer runs again" in done.stdout
+    bring_in(state)
+    found = shown(state, "198.51.100.7")
+    assert not any(any(day.values()) for day in found["days"])
+    assert (found["octets"], found["pin"]) == (0, None)
+    assert [one[0] for one in logged(state)] == ["forget", "clear", "pin"]
+
+
+def test_what_a_verdict_counted_is_taken_back_exactly_and_once(state: Path) -> None:
+    pieces = (shingle(state, "198.51.100.7"), shingle(state, "link:shop.example"))
+    remember(state, [Happened(one, Amounts(seen=1, spam=1), 60.0) for one in ("198.51.100.7", "link:shop.example")])  # fmt: skip
+    wrong, right, uncounted = journal(
+        state,
+        [
+            {"client_ip": "198.51.100.7", "verdict": Action.REJECT, "shingles": pieces},
+            {"client_ip": "192.0.2.1", "shingles": pieces},
+            {"client_ip": "198.51.100.7", "verdict": Action.REJECT, "decided_by": "REPIP_BAD", "shingles": pieces},
+        ],
+    )  # fmt: skip
+    before = shown(state, "198.51.100.7")["days"]
+    assert "would be taken back" in run(state, "forgive", wrong, "--reason", "x", "--dry-run").stdout
+    assert "2 pieces: taken back" in run(state, "forgive", wrong, "--reason", "it was ours").stdout
+    assert "taken back before" in run(state, "forgive", wrong, "--reason", "x", status=1).stderr
+    assert "was no spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
+    assert "was not counted" in run(state, "forgive", uncounted, "--reason", "x", status=1).stderr
+    assert "the journal has no message" in run(state, "forgive", "0" * 13, "--reason", "x", status=2).stderr
+    assert "is no id" in run(state, "forgive", "nothing", "--reason", "x", status=2).stderr
+    bring_in(state)
+    after = shown(state, "198.51.100.7")["days"]
+    spam = [sum(day["spam"] for day in days) for days in (before, after)]
+    seen = [sum(day["seen"] for day in days) for days in (before, after)]
+    assert (spam, seen) == ([241, 240], [241, 241]), "that it came stays"
+    assert sum(day["spam"] for day in shown(state, "link:shop.example")["days"]) == 0
+    assert [one[:2] for one in logged(state)] == [("forgive", wrong)]
+
+
+def test_top_ranks_and_names_what_it_can(state: Path) -> None:
+    journal(state, [{"client_ip": ip} for ip in ("192.0.2.1", "198.51.100.7", "203.0.113.9")])
+    run(state, "set", "192.0.2.1", "poor", "--reason", "x")
+
+    def ranked(*words: str) -> list[str]:
+        return [
+            json.loads(line)["entity"] for line in run(state, "top", *words, "--json").stdout.splitlines()
+        ]
+
+    assert ranked() == ["198.51.100.7", "192.0.2.1"]
+    assert ranked("--by", "best", "--limit", "1") == ["192.0.2.1"]
+    assert ranked("--by", "loudest", "--window", "fortnight") == ["192.0.2.1", "198.51.100.7"]
+    assert ranked("--by", "changed") == ["198.51.100.7", "192.0.2.1"]
+    assert ranked("--window", "hour") == ["198.51.100.7", "192.0.2.1"]
+    assert ranked("phone") == []
+    (network,) = ranked("network")
+    assert network == "198.51.100.0/24"
+    table = run(state, "top").stdout
+    assert "pinned poor" in table
+    (state / "journal.db").unlink()
+    assert ranked("--by", "worst")[0] == name_of(shingle(state, "198.51.100.7")), (
+        "no name without the journal"
+    )
+    assert "no phone had mail" in run(state, "top", "phone").stdout
+
+
+def test_stats_say_what_entities_take(state: Path) -> None:
+    lines = {one["kind"]: one for one in map(json.loads, run(state, "stats", "--json").stdout.splitlines())}
+    assert set(lines) == set(KINDS)
+    address = lines["address"]
+    assert address["entities"] == 2
+    assert address["records"] == {"refused": 1, "first contacts": 1, "deleted": 1}
+    sizes = [shown(state, one)["octets"] for one in ("192.0.2.1", "198.51.100.7")]
+    assert address["octets"] == sum(sizes)
+    assert max(sizes) / 4 <= address["largest"] <= max(sizes)
+    assert "address" in run(state, "stats").stdout
+
+
+def test_no_store_no_state_and_a_damaged_one_are_said_in_one_line(tmp_path: Path, state: Path) -> None:
+    assert "no counter store" in run(tmp_path / "other", "show", "192.0.2.1", status=74).stderr
+    assert (
+        "no state folder"
+        in run(tmp_path / "other", "set", "192.0.2.1", "bad", "--reason", "x", status=2).stderr
+    )
+    (state / FILE).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
+    for words in (["show", "192.0.2.1"], ["log"], ["set", "192.0.2.1", "bad", "--reason", "x"], ["top"]):
+        refused = run(state, *words, status=74)
+        assert "is damaged" in refused.stderr
+        assert "Traceback" not in refused.output
+    assert "not SQLite" in (state / FILE).read_text(), "it is left where it is"
+
+
+def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(None, state, ())
+    assert [one.state for one in doctor_pins.pins(asked)] == [State.LOOK]
+    run(state, "set", "192.0.2.1", "bad", "--reason", "x")
+    run(state, "set", "192.0.2.2", "good", "--reason", "x", "--for", "1d")
+    path = state / FILE
+    assert list(doctor_pins.pins(asked)) == [
+        Report("pins", State.FINE, f"{path}: 1 good, 1 bad in force, 1 of them for ever")
+    ]
+    write(state, Status(worker=3, pid=1, time=time.time(), policy="x", pins_stale=True, pins={"bad": 1}))
+    assert [one.words for one in doctor_pins.pins(asked)][1:] == [
+        "worker 3 can't use the store; its log says why"
+    ]
+    exposed = CliRunner().invoke(main, ["--state", str(state), "metrics"]).stdout
+    assert 'oborona_pins{flag="bad",worker="3"} 1.0' in exposed
+    assert 'oborona_pins_stale{worker="3"} 1.0' in exposed
+    path.write_bytes(b"\xff" * 5000)
+    assert [one.state for one in doctor_pins.pins(asked)] == [State.WRONG, State.WRONG]

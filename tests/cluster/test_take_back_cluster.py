@@ -1,0 +1,134 @@
+"""Taking back in a cluster: what another machine did first, what an older program is told, and answers that take their time."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from oborona.counters import lmdb_store
+from oborona.counters.cluster import asking
+from oborona.counters.cluster.reader import ClusterReader
+from oborona.counters.cluster.sender import ClusterWriter
+from oborona.counters.cluster.store import ClusterCounters
+from oborona.counters.cluster.wire import Access
+from oborona.errors import StoreVersion
+from oborona.types import Amounts, Metric, Pieces, Shingle, Window
+
+NOON = 20_000 * 86_400 + 43_200.0
+SPREAD = tuple(Shingle(8, tag << 56) for tag in range(256))  # one for each tag
+SPAM = Amounts(seen=1, spam=1)
+
+
+class Machine:
+    """A worker and its sender, with an outbox of their own."""
+
+    def __init__(self, directory: Path, access: Access, *, stale_s: float = 0.0) -> None:
+        self.writer = ClusterWriter(directory, access, report=lambda _line: None)
+        self.worker = ClusterCounters(
+            directory,
+            "worker",
+            access,
+            environment=self.writer.environment,
+            deadline_s=30.0,
+            stale_s=stale_s,
+        )
+
+    def settle(self) -> None:
+        self.worker.flush(NOON)
+        self.writer.step(NOON)
+
+    async def seen(self, *shingles: Shingle) -> set[int]:
+        rows = await self.worker.read(shingles, NOON)
+        return {row[window][Metric.SEEN] for row in rows for window in Window}
+
+    def close(self) -> None:
+        self.worker.close()
+        self.writer.close()
+
+
+@pytest.fixture(params=[False, True], ids=["records", "door"])
+def two(tmp_path: Path, access: Access, request: pytest.FixtureRequest) -> Iterator[list[Machine]]:
+    made = [Machine(tmp_path / str(number), access) for number in range(2)]
+    for one in made:
+        one.writer._taking._doorkeeper = request.param
+    yield made
+    for one in made:
+        one.writer.close()
+
+
+async def test_machines_take_back_what_the_other_added(
+    two: list[Machine], access: Access, tmp_path: Path
+) -> None:
+    one, other = two
+    one.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    one.settle()
+    other.worker.take_back(SPREAD, SPAM, NOON)
+    assert await other.seen(*SPREAD) == {0}
+    assert await one.seen(*SPREAD) == {1}
+    other.settle()
+    assert await one.seen(*SPREAD) == await other.seen(*SPREAD) == {0}
+    other.worker.take_back(SPREAD, SPAM, NOON)  # it overtakes the add
+    other.settle()
+    one.worker.add(Pieces(shingles=SPREAD, pairs=()), Amounts(seen=3, spam=1), NOON)
+    assert await one.seen(*SPREAD) == {2}
+    [line] = await one.worker.timelines(SPREAD[:1], NOON)
+    assert line.days[-1][Metric.SEEN] == 2
+    one.settle()
+    assert await other.seen(*SPREAD) == {2}
+    with ClusterReader(tmp_path / "0", access, environment=one.writer.environment) as tools:
+        rows = await tools.read(SPREAD, NOON)
+        assert [row[Window.DAY][:2] for row in rows] == [[2, 0]] * len(SPREAD)
+    for machine in two:
+        machine.worker.close()
+
+
+async def test_an_older_program_refuses_an_outbox_in_which_something_is_taken_back(
+    tmp_path: Path, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, access)
+    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    machine.settle()
+    with monkeypatch.context() as older:
+        older.setattr(lmdb_store, "VERSION", 2)
+        assert await machine.seen(*SPREAD) == {1}
+        machine.close()
+        ClusterWriter(tmp_path, access).close()
+    machine = Machine(tmp_path, access)
+    machine.worker.take_back(SPREAD, SPAM, NOON)
+    machine.settle()
+    machine.close()
+    monkeypatch.setattr(lmdb_store, "VERSION", 2)
+    with pytest.raises(StoreVersion, match="version 3, this Oborona knows 2"):
+        ClusterWriter(tmp_path, access)
+
+
+async def test_a_read_that_takes_long_forgets_nothing_that_its_answers_lack(
+    tmp_path: Path, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine under load may stand still between looking into its memory and looking at the outbox."""
+    machine = Machine(tmp_path, access, stale_s=1.0)
+    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    machine.settle()
+    began = time.monotonic()
+
+    def clock(*times: float) -> None:
+        ticking = itertools.chain([began + one for one in times], itertools.repeat(began + times[-1]))
+        monkeypatch.setattr(asking, "time", SimpleNamespace(monotonic=lambda: next(ticking)))
+
+    clock(100.0)
+    assert await machine.seen(*SPREAD) == {1}
+    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    machine.settle()
+    machine.writer.step(NOON)  # the outbox notes that all have it
+    clock(100.1)
+    assert await machine.seen(*SPREAD) == {2}, "its own beside the answers in memory"
+    clock(100.9, 105.0)
+    assert await machine.seen(*SPREAD) == {2}
+    clock(106.0)
+    assert await machine.seen(*SPREAD) == {2}
+    machine.close()

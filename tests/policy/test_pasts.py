@@ -1,0 +1,131 @@
+"""Time-lines of who stands behind a message: whose are looked at, how often, and what they tell that totals do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from oborona.counters.memory import MemoryCounters
+from oborona.counters.window import Timeline
+from oborona.errors import StoreError
+from oborona.message.hashing import Hasher, Type
+from oborona.policy import pasts as module
+from oborona.policy.known import Known
+from oborona.policy.pasts import LEAST_SEEN, Judgements, Pasts, judge_pasts
+from oborona.reputation.flag import Flag
+from oborona.types import Amounts, Pieces, Prefix, Proved, Shingle
+
+NOW = 1_795_170_000.0
+DAY_S = 86_400
+HASHER = Hasher(b"k" * 32)
+ANN = Proved(author="ann@a.example", author_domain="a.example", sender="bounce@a.example")
+AUTHOR, DOMAIN, SENDER = (
+    HASHER.shingle(kind, piece)
+    for kind, piece in (
+        (Type.AUTHOR, ANN.author),
+        (Type.AUTHOR_DOMAIN, ANN.author_domain),
+        (Type.PROVED_SENDER, ANN.sender),
+    )
+)
+
+
+class Watched(MemoryCounters):
+    """Counters that remember whose time-lines were read, or do not answer."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        super().__init__()
+        self.away = away
+        self.asked: list[tuple[Shingle, Prefix]] = []
+
+    async def timelines(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[Timeline]:
+        if self.away:
+            raise StoreError("away")
+        self.asked += [(shingle, prefix) for shingle in shingles]
+        return await super().timelines(shingles, now, prefix)
+
+
+def mail(counters: MemoryCounters, amounts: Amounts, days: Sequence[float], *of: Shingle) -> None:
+    for ago in days:
+        counters.add(Pieces(shingles=of or (AUTHOR, DOMAIN), pairs=()), amounts, NOW - ago * DAY_S)
+
+
+async def judged(
+    counters: MemoryCounters, pasts: Pasts, who: Proved = ANN, *, now: float = NOW
+) -> tuple[Judgements, tuple[str, ...]]:
+    asked = (AUTHOR, DOMAIN, SENDER)
+    known = Known(asked, await counters.read(asked, now))
+    return await judge_pasts(counters, known, who, HASHER, pasts, now=now)
+
+
+async def test_who_has_little_of_a_past_is_not_looked_at() -> None:
+    counters = Watched()
+    mail(counters, Amounts(seen=LEAST_SEEN - 1), [3])
+    assert await judged(counters, Pasts()) == ({}, ())
+    assert not counters.asked
+    mail(counters, Amounts(seen=1), [2])
+    found, _ = await judged(counters, Pasts())
+    assert set(found) == {Type.AUTHOR, Type.AUTHOR_DOMAIN}
+    assert {shingle for shingle, prefix in counters.asked if prefix is Prefix.FIRST} == {AUTHOR, DOMAIN}
+
+
+async def test_an_envelope_sender_is_looked_at_where_nobody_else_is_proved() -> None:
+    counters = Watched()
+    mail(counters, Amounts(seen=50), [1, 2, 3], SENDER)
+    assert set((await judged(counters, Pasts()))[0]) == set()
+    assert set((await judged(counters, Pasts(), Proved(sender=ANN.sender)))[0]) == {Type.PROVED_SENDER}
+
+
+async def test_a_judgement_is_kept_while_little_changes() -> None:
+    counters, pasts = Watched(), Pasts()
+    mail(counters, Amounts(seen=100, reads=50), [1, 2, 3, 5])
+    first, _ = await judged(counters, pasts)
+    counters.asked.clear()
+    mail(counters, Amounts(seen=50), [0])
+    assert (await judged(counters, pasts))[0] == first
+    assert not counters.asked
+    mail(counters, Amounts(complaints=1), [0])
+    await judged(counters, pasts)
+    assert counters.asked, "the first word against it is news"
+    counters.asked.clear()
+    mail(counters, Amounts(seen=400), [0])
+    await judged(counters, pasts)
+    assert counters.asked, "so is much more mail"
+    counters.asked.clear()
+    await judged(counters, pasts, now=NOW + 600)
+    assert counters.asked, "and ten minutes later anything may be"
+
+
+async def test_a_burst_after_a_quiet_past_is_seen() -> None:
+    """Totals of two weeks are good still; the hour is not."""
+    counters = Watched()
+    mail(counters, Amounts(seen=200, reads=80), range(1, 11))
+    warm, _ = await judged(counters, Pasts())
+    mail(counters, Amounts(seen=300, spam=250, complaints=20), [0])
+    burst, _ = await judged(counters, Pasts())
+    assert warm[Type.AUTHOR].trust > 30
+    assert burst[Type.AUTHOR].trust < 0
+    assert burst[Type.AUTHOR].flag in (Flag.POOR, Flag.UNKNOWN, Flag.BAD)
+
+
+async def test_a_store_that_does_not_answer_leaves_base_records() -> None:
+    counters = Watched(away=True)
+    mail(counters, Amounts(seen=100), [1, 2])
+    found, faults = await judged(counters, Pasts())
+    assert (found, faults) == ({}, ("counters: away",))
+
+
+async def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 2)
+    counters, pasts = Watched(), Pasts()
+    names = [f"a{n}@a.example" for n in range(4)]
+    for name in names:
+        mail(counters, Amounts(seen=40), [1], HASHER.shingle(Type.ACCOUNT, name))
+    for name in names:
+        asked = (HASHER.shingle(Type.ACCOUNT, name),)
+        known = Known(asked, await counters.read(asked, NOW))
+        found, _ = await judge_pasts(counters, known, Proved(account=name), HASHER, pasts, now=NOW)
+        assert set(found) == {Type.ACCOUNT}
+    assert len(pasts) == 2

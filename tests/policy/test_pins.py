@@ -1,0 +1,107 @@
+"""What an analyst says of an address stands above its past, at connect already, whatever the counters can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oborona.counters.memory import MemoryCounters
+from oborona.errors import StoreError
+from oborona.message.shingles import Hasher, Type, envelope_shingles
+from oborona.policy.evidence import Silence
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.glance import glance
+from oborona.policy.history import REPIP_BAD
+from oborona.policy.load import load_policy
+from oborona.policy.ports import Totals
+from oborona.policy.scan import Site, scan
+from oborona.reputation.flag import Flag
+from oborona.reputation.pins import Book, Pin
+from oborona.types import Action, Amounts, Client, Envelope, Prefix, Shingle, Stage, Verdict
+
+NOW = 1_795_170_000.0
+HASHER = Hasher(b"k" * 32)
+IP, NETWORK = (Type.CLIENT_IP, "9.10.11.12"), (Type.CLIENT_NETWORK, "9.10.11.0/24")
+CLIENT = Envelope(client=Client(ip="9.10.11.12", name="mail.a.example"))
+BAD = Amounts(seen=50, spam=50)
+LETTER = b"From: ann@a.example\r\nTo: bob@b.example\r\nSubject: lunch\r\n\r\nat noon\r\n"
+
+
+class Away(MemoryCounters):
+    """A store that does not answer."""
+
+    async def read(self, shingles: object, now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        raise StoreError("away")
+
+
+def pin(of: tuple[Type, str], flag: Flag, until: float = 0.0) -> Pin:
+    shingle: Shingle = HASHER.shingle(*of)
+    return Pin(shingle.type, shingle.hash, of[1], flag, "says so", "anna", NOW - 60, until)
+
+
+async def at_connect(
+    folder: Path, *pins: Pin, counters: MemoryCounters, text: str = "", envelope: Envelope = CLIENT
+) -> Verdict:
+    (folder / "10.toml").write_text(f"[verdict]\nreject_score = 200\n{text}")
+    site = Site(name="mx.test", hasher=HASHER, counters=counters, pins=Book(pins))
+    policy = load_policy(folder, SCHEMA)
+    return (await glance(envelope, Stage.CONNECT, site, policy, Silence(), now=NOW)).verdict
+
+
+def remembered(amounts: Amounts) -> MemoryCounters:
+    counters = MemoryCounters()
+    counters.add(envelope_shingles(CLIENT, HASHER), amounts, NOW)
+    return counters
+
+
+@pytest.mark.parametrize(
+    ("pins", "past", "refused"),
+    [
+        ((), BAD, True),
+        ((pin(IP, Flag.GOOD),), BAD, False),
+        ((pin(IP, Flag.UNKNOWN),), BAD, False),
+        ((pin(IP, Flag.POOR),), BAD, False),
+        ((pin(IP, Flag.GOOD, until=NOW),), BAD, True),
+        ((pin(IP, Flag.BAD),), Amounts(seen=500), True),
+        ((pin(IP, Flag.BAD, until=NOW),), Amounts(seen=500), False),
+        ((pin(NETWORK, Flag.BAD),), Amounts(seen=500), True),
+        ((pin(NETWORK, Flag.BAD), pin(IP, Flag.GOOD)), Amounts(seen=500), False),
+        ((pin(NETWORK, Flag.GOOD), pin(IP, Flag.BAD)), Amounts(seen=500), True),
+    ],
+)
+async def test_a_pin_stands_above_the_past_and_that_of_the_address_above_that_of_its_network(
+    tmp_path: Path, pins: tuple[Pin, ...], past: Amounts, refused: bool
+) -> None:
+    verdict = await at_connect(tmp_path, *pins, counters=remembered(past))
+    assert verdict.action is (Action.REJECT if refused else Action.ACCEPT)
+    if refused and pins and not pins[-1].expired(NOW):
+        assert verdict.decided_by == REPIP_BAD
+        assert "pinned bad by anna: says so" in verdict.rules[0].say
+
+
+async def test_a_pin_holds_while_the_counters_are_away(tmp_path: Path) -> None:
+    verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=Away())
+    assert verdict.decided_by == REPIP_BAD
+    site = Site(name="mx.test", hasher=HASHER, counters=Away(), pins=Book([pin(IP, Flag.BAD)]))
+    policy = load_policy(tmp_path, SCHEMA)
+    result = await scan(LETTER, CLIENT, site, policy, Silence(), now=NOW)
+    assert result.facts.repip_flag == "bad"
+
+
+async def test_lists_of_the_policy_and_our_own_people_come_first(tmp_path: Path) -> None:
+    allow = '[[local_list]]\nname = "OURS"\naction = "allow"\nof = ["client"]\nentries = ["9.10.11.12"]\n'
+    counters = remembered(Amounts())
+    verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=counters, text=allow)
+    assert (verdict.action, verdict.decided_by) == (Action.ACCEPT, "OURS")
+    own = msgspec.structs.replace(CLIENT, own=True)
+    verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=counters, envelope=own)
+    assert verdict.action is Action.ACCEPT
+
+
+async def test_refusing_is_the_policy_s_to_switch_off(tmp_path: Path) -> None:
+    counters = remembered(Amounts())
+    off = '[repip]\nbad = "none"\n'
+    verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=counters, text=off)
+    assert verdict.action is Action.ACCEPT
