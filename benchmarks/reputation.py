@@ -3,11 +3,12 @@
     python benchmarks/reputation.py                     five months of worlds drawn from their ranges; some minutes
     python benchmarks/reputation.py --usual             of the world that RepIP was tuned on, by other seeds
     python benchmarks/reputation.py --put-off           with poor = "tempfail" in [repip]: what that costs good mail
+    python benchmarks/reputation.py --unlearned         refusing from the first day on, with an empty memory
     python benchmarks/reputation.py --numbers           what the worlds are made of, and where each number is from
     python benchmarks/reputation.py --plots FOLDER      with pictures; needs the extra oborona[ml]
 
 What connects, what its messages are and what people say of them is made up (benchmarks/traffic); what the site does is the daemon's own code on its
-own counters, with the clock of the traffic.  All thirty days count, from an empty memory on; beside them the days after the first two weeks.
+own counters, with the clock of the traffic.  It learns for two weeks and refuses nobody; then thirty days are measured.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.traffic.blind import blind  # noqa: E402
 from benchmarks.traffic.connections import Kind  # noqa: E402
-from benchmarks.traffic.figures import CRIES, WARM_DAYS, Figures, Reaction, Share, figures  # noqa: E402
+from benchmarks.traffic.figures import CRIES, Figures, Reaction, Share, figures  # noqa: E402
 from benchmarks.traffic.forgiving import OFFENCES, forgiven_h  # noqa: E402
 from benchmarks.traffic.month import month  # noqa: E402
-from benchmarks.traffic.world import DAYS, NUMBERS, World, drawn  # noqa: E402
+from benchmarks.traffic.world import DAYS, LEARNING, NUMBERS, World, drawn  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
 
 FIRST_SEED: Final = 101  # RepIP was tuned on smaller ones
 MONTHS: Final = 5
-QUICK: Final = 4  # a world so many times smaller
-QUICK_DAYS: Final = 12
+QUICK_LEARNING: Final = 1.0
+QUICK_DAYS: Final = 2.0  # those included
 OUT: Final = Console(width=150)
 
 
@@ -52,20 +53,17 @@ def policy(*, put_off: bool) -> Policy:
     return msgspec.structs.replace(found, repip=poor)
 
 
-def smaller(world: World) -> World:
-    """Return a world for a quick look, as dense as it was."""
-    parts = {name: getattr(world, name) / QUICK for name in ("spam", "good", "pools")}
-    return msgspec.structs.replace(world, **parts)
-
-
-def one(seed: int, *, usual: bool, quick: bool, put_off: bool) -> tuple[World, Figures, list[Reaction]]:
+def one(
+    seed: int, *, usual: bool, quick: bool, put_off: bool, learning: float
+) -> tuple[Figures, list[Reaction]]:
     """Return what one month shows, and its bursts that the filter does not see."""
     rules = policy(put_off=put_off)
     world = World() if usual else drawn(np.random.default_rng(seed))
+    days: float = learning + DAYS - LEARNING
     if quick:
-        world = smaller(world)
-    shown = figures(month(world, seed, rules, QUICK_DAYS if quick else DAYS))
-    return world, shown, [] if quick else blind(world, seed, rules)
+        learning, days = QUICK_LEARNING, QUICK_DAYS
+    shown = figures(month(world, seed, rules, learning=learning, days=days))
+    return shown, [] if quick else blind(world, seed, rules)
 
 
 def numbers() -> Table:
@@ -100,33 +98,32 @@ def span(shares: list[Share], digits: int = 1) -> list[str]:
             percent(max(shares, key=lambda one: one.value), digits)]  # fmt: skip
 
 
-def months(shown: list[tuple[World, Figures]], first: int) -> Table:
+def months(every: list[Figures], first: int) -> Table:
     """Return a row for each month."""
-    title = f"Refused at connect; in brackets: after the first {WARM_DAYS} days"
     table = Table(
         "seed",
         "connections",
         "caught at once",
         "spam refused",
+        "good",
         "good refused",
-        "good ones, number",
-        title=title,
+        "of them",
+        title="Refused at connect",
     )
-    for seed, (_, each) in enumerate(shown, first):
+    for name, each in zip(
+        [*map(str, range(first, first + len(every))), "all"], [[one] for one in every] + [every], strict=True
+    ):
+        spam, good = together(one.spam for one in each), together(one.good for one in each)
+        caught = percent(together(one.caught for one in each))
         table.add_row(
-            str(seed), f"{each.spam.all + each.good.all:,}", percent(each.caught),
-            f"{percent(each.spam)} ({percent(each.later_spam)})",
-            f"{percent(each.good, 4)} ({percent(each.later_good, 4)})",
-            f"{each.good.refused} ({each.later_good.refused})",
-        )  # fmt: skip
-    every = [each for _, each in shown]
-    table.add_section()
-    table.add_row(
-        "all", f"{sum(each.spam.all + each.good.all for each in every):,}", percent(together(each.caught for each in every)),
-        f"{percent(together(each.spam for each in every))} ({percent(together(each.later_spam for each in every))})",
-        f"{percent(together(each.good for each in every), 4)} ({percent(together(each.later_good for each in every), 4)})",
-        f"{sum(each.good.refused for each in every)} ({sum(each.later_good.refused for each in every)})",
-    )  # fmt: skip
+            name,
+            f"{spam.all + good.all:,}",
+            caught,
+            percent(spam),
+            f"{good.all:,}",
+            str(good.refused),
+            percent(good, 4),
+        )
     return table
 
 
@@ -191,9 +188,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help="of the first month; the others follow")
     parser.add_argument("--usual", action="store_true", help="the world that RepIP was tuned on")
     parser.add_argument("--put-off", action="store_true", help='poor = "tempfail"')
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK_DAYS} days of a world {QUICK} times smaller"
-    )
+    parser.add_argument("--unlearned", action="store_true", help="refuse from the first day on")
+    parser.add_argument("--quick", action="store_true", help="a few days")
     parser.add_argument("--numbers", action="store_true", help="show what the worlds are made of, and leave")
     parser.add_argument("--plots", type=Path, metavar="FOLDER")
     parser.add_argument("--processes", type=int, default=2)
@@ -202,12 +198,18 @@ def main() -> None:
         OUT.print(numbers())
         return
     began = time.perf_counter()
-    work = partial(one, usual=options.usual, quick=options.quick, put_off=options.put_off)
+    work = partial(
+        one,
+        usual=options.usual,
+        quick=options.quick,
+        put_off=options.put_off,
+        learning=0 if options.unlearned else LEARNING,
+    )
     seeds = range(options.seed, options.seed + options.months)
     with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         found = list(pool.map(work, seeds))
-    every = [shown for _, shown, _ in found]
-    OUT.print(months([(world, shown) for world, shown, _ in found], options.seed))
+    every = [shown for shown, _ in found]
+    OUT.print(months(every, options.seed))
     OUT.print(kinds(every))
     bursts, stopped = sum(each.bursts for each in every), sum(each.bursts_refused for each in every)
     OUT.print(f"{stopped} of {bursts} bursts were refused at some time.")
@@ -217,7 +219,7 @@ def main() -> None:
             [one for each in every for one in each.reactions],
         )
     )
-    unseen = [one for _, _, each in found for one in each]
+    unseen = [one for _, each in found for one in each]
     if unseen:
         OUT.print(reaction("The same, of bursts of which the filter catches nothing", unseen))
     OUT.print(forgiving())

@@ -101,7 +101,9 @@ METRICS: Final = (
         counts=False,
     ),
     Description("oborona_final_info", "Version of the final model in use.", ("version",), counts=False),
-    Description("oborona_persons", "Persons of whom the worker knows that they may have lists.", (), counts=False),
+    Description(
+        "oborona_persons", "Persons who may have lists, as far as the worker knows.", (), counts=False
+    ),
     Description(
         "oborona_person_looks",
         "How often a person's lists were looked for, by outcome; failed: policy decided alone.",

@@ -169,7 +169,8 @@ async def scan(
             unchanged = View(pictures=result.message.pictures)
             result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning)
     result = await _for_readers(result, site.persons, now)
-    if not policy.verdict.refuse or result.site_verdict is not None:  # who reads it has decided: nothing is grey
+    decided = result.site_verdict is not None  # by who reads it: nothing is grey
+    if decided or not policy.verdict.refuse:
         return result
     put_off = await greylisted(
         result.verdict,

@@ -17,9 +17,9 @@ complain), a trap hit as ten (nobody ever asked for mail there), a pardon as fiv
     good     at least 20 good, high <= 0.1, and in two weeks no more than one complaint or trap hit for 300 good messages
     unknown  everything else
 
-A network is bad when the others in it have sent 4 bad in 3 messages, 1.2 times as much bad as good mail, no fewer bad messages than good ones, and
-low >= 0.35, two weeks in full: networks of rented or infected machines hold each address to few messages, and stay what they are for weeks.  It
-makes nobody bad without a bad message of his own.
+A network is bad when the others in it have sent at least 3 bad messages that weigh 4, and 1.3 times as many as good ones, two weeks in full:
+networks of rented or infected machines hold each address to few messages, and stay what they are for weeks.  It makes nobody bad without a bad
+message of his own.
 
 Good mail of two weeks is weighed in full against bad mail: an address that people get letters from (a company's NAT, a large sender) is not
 refused for a handful of bad ones, and good neighbours speak for a provider's host that is new here.
@@ -36,7 +36,7 @@ addresses, and less than 20 good messages before, in the whole network.  Mailing
 
 Trust is 100 (1 - 2 share): 0 for who is not known, towards 100 with good mail, towards -100 with bad.
 
-Known limits: whoever sends less than ten messages here from each network is let in with most of them; spam through good addresses is not refused here;
+Known limits: whoever sends a handful of messages here from each network is let in with most of them; spam through good addresses is not refused here;
 spam verdicts of ours are among the evidence, and so a filter's mistake about an address lasts a day, or longer where it goes on (`oborona counters
 forget`, `oborona reputation set`).  `docs/repip.md` has what it refuses in thirty days of made-up traffic.
 """
@@ -104,7 +104,7 @@ CRY_TO_PASSED: Final = 100  # messages of today
 CRY_TO_GOOD: Final = 25.0  # good ones before today
 NETWORK_LEAST: Final = 4.0
 NETWORK_MESSAGES: Final = 3
-NETWORK_LOW: Final = 0.35
+NETWORK_TO_GOOD: Final = 1.3  # a provider with stolen accounts may have as much of either
 POOR_LEAST: Final = 3.0
 POOR_LOW: Final = 0.4
 GOOD_LEAST: Final = 20.0
@@ -232,13 +232,10 @@ def _cried_out(own: _Evidence) -> bool:
 
 
 def _is_bad(others: _Evidence) -> bool:
-    share = _share(others.all_bad, others.all_good, 0.5)
     return (
         others.all_bad >= NETWORK_LEAST
         and others.bad_messages >= NETWORK_MESSAGES
-        and others.all_bad >= BAD_TO_GOOD * others.all_good
-        and others.bad_messages >= others.all_good
-        and _interval(share, others.all_bad + others.all_good)[0] >= NETWORK_LOW
+        and others.bad_messages >= NETWORK_TO_GOOD * others.all_good
     )
 
 

@@ -60,6 +60,10 @@ _SEEN, _SPAM, _COMPLAINTS, _PARDONS, _TRAPS = (
     int(Metric.PARDONS),
     int(Metric.TRAPS),
 )
+_COMPLAINED, _TRAPPED = (
+    int(Weight.COMPLAINT) + 1,
+    int(Weight.TRAP) + 1,
+)  # what was complained of is no good message
 _DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
 
 
@@ -137,9 +141,11 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
         room -= len(rows)
         # of a hundred entities hardly any has anything against it: this loop is most of the work
         for place, row in enumerate(rows):
-            fortnight = row[_FORTNIGHT]
-            if not (fortnight[_SPAM] or fortnight[_COMPLAINTS] or fortnight[_TRAPS]):
+            seen, spam, complaints, _, _, traps = row[_FORTNIGHT]
+            if not (spam or complaints or traps):
                 continue
+            if 2 * spam + _COMPLAINED * complaints + _TRAPPED * traps <= seen:
+                continue  # more good than bad, even if all of it were of today
             against, good = _evidence(row)
             if against > good and place not in sort.pinned and not shared(sort.kind, place):
                 bad += _flag(against, good) is Flag.BAD
@@ -222,8 +228,8 @@ def _evidence(row: Row) -> tuple[float, float]:
 
 
 def _against(counts: Sequence[int]) -> float:
-    spam = max(0, counts[_SPAM] - counts[_PARDONS])
-    return spam + Weight.COMPLAINT * counts[_COMPLAINTS] + Weight.TRAP * counts[_TRAPS]
+    spam = counts[_SPAM] - counts[_PARDONS]
+    return max(0, spam) + Weight.COMPLAINT * counts[_COMPLAINTS] + Weight.TRAP * counts[_TRAPS]
 
 
 def _trust(bad: float, good: float) -> float:

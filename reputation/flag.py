@@ -21,8 +21,3 @@ class Flag(StrEnum):
 
 
 _ORDER: Final = {flag: order for order, flag in enumerate(Flag)}
-
-
-def worst(*flags: Flag) -> Flag:
-    """Return the worst of some flags; unknown for none."""
-    return max(flags, key=lambda flag: flag.order, default=Flag.UNKNOWN)

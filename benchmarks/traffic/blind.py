@@ -35,4 +35,4 @@ def blind(world: World, seed: int, policy: Policy, bursts: int = BURSTS) -> list
     mail = made.all(7 * DAY_S)
     fate = fates(world, made, mail, rng)
     outcome = asyncio.run(run(mail, fate, places, policy))
-    return reactions(Month(world=world, mail=mail, fates=fate, outcome=outcome), list(range(bursts)))
+    return reactions(Month(since=0.0, mail=mail, fates=fate, outcome=outcome), list(range(bursts)))

@@ -71,6 +71,12 @@ class Connections(NamedTuple):
     campaign: Ints  # messages of one number share their fate at the filter
     sender: Ints  # who is behind it
 
+    def where(self, which: Flags) -> Connections:
+        """Return some of them."""
+        return Connections(
+            self.time[which], self.address[which], self.kind[which], self.campaign[which], self.sender[which]
+        )
+
 
 class Made:
     """What is made, piece by piece, with numbers for its senders and campaigns."""

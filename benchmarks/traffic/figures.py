@@ -11,7 +11,6 @@ from benchmarks.traffic.connections import DAY_S, Flags, Kind
 from benchmarks.traffic.month import Month
 
 CRIES: Final = 20  # complaints and trap hits, from which a burst's reaction is measured
-WARM_DAYS: Final = 14  # the time that the counters remember; before it is over they know less
 BURSTS: Final = (Kind.BURST, Kind.WARMED, Kind.SOLD)
 
 
@@ -40,8 +39,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     caught: Share  # of spam, what the filter would have caught at once
     spam: Share
     good: Share
-    later_spam: Share  # after WARM_DAYS
-    later_good: Share
     kinds: dict[Kind, Share]
     senders: dict[Kind, int]  # different good ones that were refused at all
     days: list[tuple[Share, Share]]  # spam, good
@@ -52,10 +49,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 def figures(month: Month) -> Figures:
     """Return what a month shows."""
-    mail, refused = month.mail, month.outcome.refused
+    measured = month.mail.time >= month.since
+    mail = month.mail.where(measured)
+    refused, judged = month.outcome.refused[measured], month.fates.judged[measured]
     spam = mail.kind >= Kind.BOT
-    later = mail.time >= WARM_DAYS * DAY_S
-    day = (mail.time // DAY_S).astype(int)
+    day = ((mail.time - month.since) // DAY_S).astype(int)
 
     def share(which: Flags) -> Share:
         return Share(int(which.sum()), int(refused[which].sum()))
@@ -63,11 +61,9 @@ def figures(month: Month) -> Figures:
     bursts = sorted({int(one) for kind in BURSTS for one in mail.sender[mail.kind == kind]})
     stopped = {int(one) for one in mail.sender[refused]}
     return Figures(
-        caught=Share(int(spam.sum()), int(month.fates.judged[spam].sum())),
+        caught=Share(int(spam.sum()), int(judged[spam].sum())),
         spam=share(spam),
         good=share(~spam),
-        later_spam=share(spam & later),
-        later_good=share(~spam & later),
         kinds={kind: share(mail.kind == kind) for kind in Kind},
         senders={
             kind: len(set(mail.sender[refused & (mail.kind == kind)].tolist()))
@@ -87,12 +83,13 @@ def figures(month: Month) -> Figures:
 def reactions(month: Month, senders: list[int]) -> list[Reaction]:
     """Return how soon those senders were refused who had CRIES complaints and trap hits, and went on."""
     mail, refused = month.mail, month.outcome.refused
+    known_before = set(mail.sender[mail.time < month.since].tolist())
     cries: dict[int, list[float]] = {}
     for cry in month.outcome.cries:
         cries.setdefault(cry.sender, []).append(cry.time)
     found = []
     for sender in senders:
-        if len(cries.get(sender, ())) < CRIES:
+        if sender in known_before or len(cries.get(sender, ())) < CRIES:
             continue
         when = cries[sender][CRIES - 1]
         own = mail.sender == sender

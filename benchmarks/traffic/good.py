@@ -25,7 +25,7 @@ GOOD_BURST: Final = 0.02
 
 SMALL_RATE: Final = 0.8  # messages a working day of a small sender, mean of a log-normal (sigma 1)
 COMPANY_RATE: Final = 20.0
-ISSUES: Final = 9  # of a newsletter in the month
+ISSUES: Final = 13  # of a newsletter
 NOTICES: Final = 400  # messages of a burst of good mail
 DISLIKERS: Final = 4  # disliked newsletters
 

@@ -14,27 +14,30 @@ from benchmarks.traffic.ground import ground
 from benchmarks.traffic.people import Fates, fates
 from benchmarks.traffic.places import Places
 from benchmarks.traffic.site import Outcome, run
-from benchmarks.traffic.world import DAYS, World
+from benchmarks.traffic.world import DAYS, LEARNING, World
 from oborona.policy.load import Policy
 
 
 class Month(msgspec.Struct, frozen=True, kw_only=True):
     """What came, what would have become of it, and what the site did."""
 
-    world: World
+    since: float  # seconds from the first midnight; before that nobody was refused, and nothing is measured
     mail: Connections
     fates: Fates
     outcome: Outcome
 
 
-def month(world: World, seed: int, policy: Policy, days: float = DAYS) -> Month:
+def month(
+    world: World, seed: int, policy: Policy, *, learning: float = LEARNING, days: float = DAYS
+) -> Month:
     """Make a month from its seed, and let it come.
 
     Args:
         world: what it is made of.
         seed: the same one gives the same month.
         policy: what is done about flags.
-        days: how many of it come.
+        learning: days on which nobody is refused.
+        days: how many come, those included.
     """
     rng, places, made = np.random.default_rng(seed), Places(), Made()
     grounds = ground(world, places, rng)
@@ -42,4 +45,6 @@ def month(world: World, seed: int, policy: Policy, days: float = DAYS) -> Month:
     bad(world, grounds, places, made, rng)
     mail = made.all(days * DAY_S)
     fate = fates(world, made, mail, rng)
-    return Month(world=world, mail=mail, fates=fate, outcome=asyncio.run(run(mail, fate, places, policy)))
+    since = learning * DAY_S
+    outcome = asyncio.run(run(mail, fate, places, policy, since))
+    return Month(since=since, mail=mail, fates=fate, outcome=outcome)

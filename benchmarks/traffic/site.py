@@ -51,13 +51,13 @@ class Outcome(NamedTuple):
     cries: list[Cry]  # in the order of time
 
 
-async def run(mail: Connections, fates: Fates, places: Places, policy: Policy) -> Outcome:
-    """Let the traffic come, one connection after the other."""
+async def run(mail: Connections, fates: Fates, places: Places, policy: Policy, since: float = 0.0) -> Outcome:
+    """Let the traffic come, one connection after the other; refuse nobody before `since` seconds."""
     with tempfile.TemporaryDirectory() as folder:
         writer = CounterWriter(Path(folder), durability="none", report=lambda _: None)
         counters = LmdbCounters(Path(folder), "site", durability="none", environment=writer.environment)
         try:
-            return await _run(mail, fates, places, policy, counters, writer)
+            return await _run(mail, fates, places, policy, since, counters, writer)
         finally:
             counters.close()
             writer.close()
@@ -68,6 +68,7 @@ async def _run(
     fates: Fates,
     places: Places,
     policy: Policy,
+    since: float,
     counters: LmdbCounters,
     writer: CounterWriter,
 ) -> Outcome:
@@ -98,7 +99,7 @@ async def _run(
         flag = known.repip().flag
         flags[number] = flag.order
         put_off = policy.repip.poor == "tempfail" and flag in (Flag.POOR, Flag.BAD)
-        if put_off or refusal(known, client, policy) is not None:
+        if time >= since and (put_off or refusal(known, client, policy) is not None):
             refused[number] = True
             settle_refused(client, HASHER, places.location(address), counters, now=now)
             continue

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-DAYS: Final = 30
+LEARNING: Final = 14  # days on which nobody is refused, as docs/repip.md advises
+DAYS: Final = LEARNING + 30
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ answer is remembered, and serves for a while.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -105,12 +105,12 @@ class Asking:
         self._under_way: list[float] = []  # when each round began that is not over, monotonic seconds
         self.done = 0
 
-    async def ask(self, keys: Collection[bytes], halves: Collection[bytes], reference: int) -> Stored:
+    async def ask(self, keys: Collection[bytes], halves: Mapping[bytes, bytes], reference: int) -> Stored:
         """Return what the cluster has of keys; what is not answered for is counted as missing.
 
         Args:
             keys: any, duplicates allowed.
-            halves: first halves of unique pairs whose records are wanted as well.
+            halves: first halves of unique pairs whose records are wanted as well, P → U; each U is among the keys.
             reference: the current bucket.
 
         Raises:
@@ -136,23 +136,23 @@ class Asking:
         self.done = self._progress.look(now, min(self._under_way, default=now))
 
     async def _round(
-        self, keys: Collection[bytes], halves: Collection[bytes], reference: int, now: float
+        self, keys: Collection[bytes], halves: Mapping[bytes, bytes], reference: int, now: float
     ) -> Stored:
         stored = Stored(self._progress)
-        wanted: list[bytes] = []
         # pairs first: a node answers in order, so a page of P that has a flush tells that a page of U has it, too
-        for key in dict.fromkeys((*halves, *keys)):
-            answer = self._recent.get(key, now)
-            if answer is not None:
-                stored.answers[key] = answer
-            else:
-                wanted.append(key)
+        asked_for = dict.fromkeys((*halves, *keys))
+        known = {key: answer for key in asked_for if (answer := self._recent.get(key, now)) is not None}
+        for both, distinct in halves.items():  # and so it must be with what is remembered
+            if distinct in known and (both not in known or known[both].time > known[distinct].time):
+                del known[distinct]
+        stored.answers.update(known)
+        wanted = [key for key in asked_for if key not in known]
         outbox = self._progress.id
         pages = pages_of(wanted)
         questions: list[Question] = [(page.slot, pack(page.words(outbox))) for page in pages]
         replies = await self._nodes.ask(questions) if questions else []
         self._look()
-        asked_for = set(keys)
+        counted = set(keys)
         for page, reply in zip(pages, replies, strict=True):
             found = answer_of(page, reply, reference, halves)
             if found is not None:
@@ -160,6 +160,6 @@ class Asking:
                 for key, cells in zip(page.keys, records, strict=True):
                     stored.answers[key] = self._recent.put(key, Answer(now, cells, step))
             else:
-                stored.missing += sum(key in asked_for for key in page.keys)
+                stored.missing += sum(key in counted for key in page.keys)
                 stored.answers |= {key: old for key in page.keys if (old := self._recent.last(key))}
         return stored

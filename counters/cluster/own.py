@@ -45,16 +45,16 @@ class Own:
         """Whether something is taken back that may not be in the cluster yet."""
         return bool(self._waiting.taken or self._outgoing.buffer.taken)
 
-    def halves(self, keys: Sequence[bytes]) -> Iterator[bytes]:
-        """Yield the P's of those of our pairs of these U's that the cluster may not have decided yet."""
+    def halves(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield (P, U) of those of our pairs of these U's that the cluster may not have decided yet."""
         pairs = self._outgoing.buffer.pairs
         if not (pairs or self._waiting.paired):
             return
         for key in keys:
             for _flush, (both, _day), _bucket in self._waiting.pairs(key, 0):
-                yield both
+                yield both, key
             for both, _day in pairs.get(key, ()):
-                yield both
+                yield both, key
 
     def gains(self, distinct: bytes, stored: Stored) -> Counter[int]:
         """Return what U is about to gain from our own pairs, by bucket."""

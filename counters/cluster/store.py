@@ -191,7 +191,7 @@ class ClusterCounters(Adding):
         return self._own.record(key, stored) + b"".join(own)
 
     async def _stored(self, keys: list[bytes], reference: int) -> Stored:
-        halves = dict.fromkeys(itertools.islice(self._own.halves(keys), PAIRS_READ))
+        halves = dict(itertools.islice(self._own.halves(keys), PAIRS_READ))
         stored = await self._asking.ask(keys, halves, reference)
         self._waiting.drop(self._asking.done)
         return stored

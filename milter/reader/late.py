@@ -195,7 +195,7 @@ class LateReading:
         findings = tuple(one for one in after.verdict.findings if one.name not in names)
         was, now_is = (msgspec.structs.asdict(one.facts) for one in (before, after))
         facts = {name: value for name, value in now_is.items() if name not in NO_NEWS and value != was[name]}
-        now, verdict = self._clock(), before.counted  # a late look is the site's, whatever its readers' lists say
+        now, verdict = self._clock(), before.counted  # the site's, as the later one
         known = {one.id for one in before.signatures.signatures}
         self._signed([one for one in after.signatures.signatures if one.id not in known], now)
         if not (new.shingles or findings or facts):

@@ -186,6 +186,13 @@ def test_an_id_above_the_message_that_is_not_signed_by_us_proves_nothing(run: Ru
     assert not [one for one in entries(run) if one.startswith("allow")]
 
 
+def test_a_check_for_a_recipient_asks_their_lists(run: Run) -> None:
+    run("personal", "deny", JOE, ANN)
+    for recipient, decided_by in ((JOE, "PERSONAL"), ("joe+x@b.example", "PERSONAL"), ("kim@b.example", "")):
+        told = json.loads(run("check", "-", "--rcpt", recipient, "--json", stdin=LETTER).stdout)
+        assert (told["decided_by"] == "PERSONAL") is bool(decided_by), told
+
+
 def test_the_doctor_counts_and_says_what_is_wrong(run: Run, tmp_path: Path) -> None:
     asked = Asked(None, tmp_path / "state", ())
     assert [one.state for one in personal(asked)] == [State.FINE]
@@ -197,3 +204,4 @@ def test_the_doctor_counts_and_says_what_is_wrong(run: Run, tmp_path: Path) -> N
     (wrong,) = personal(asked)
     assert wrong.state is State.WRONG
     assert "is damaged" in run("personal", "show", JOE, status=74).stderr
+    assert "judged without lists of recipients" in run("check", "-", "--rcpt", JOE, stdin=LETTER).stderr

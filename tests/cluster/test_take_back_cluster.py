@@ -1,17 +1,13 @@
-"""Taking back in a cluster: what another machine did first, what an older program is told, and answers that take their time."""
+"""Taking back in a cluster: what another machine did first, and what an older program is told."""
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from oborona.counters import lmdb_store
-from oborona.counters.cluster import asking
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
@@ -27,7 +23,7 @@ SPAM = Amounts(seen=1, spam=1)
 class Machine:
     """A worker and its sender, with an outbox of their own."""
 
-    def __init__(self, directory: Path, access: Access, *, stale_s: float = 0.0) -> None:
+    def __init__(self, directory: Path, access: Access) -> None:
         self.writer = ClusterWriter(directory, access, report=lambda _line: None)
         self.worker = ClusterCounters(
             directory,
@@ -35,7 +31,7 @@ class Machine:
             access,
             environment=self.writer.environment,
             deadline_s=30.0,
-            stale_s=stale_s,
+            stale_s=0.0,
         )
 
     def settle(self) -> None:
@@ -105,30 +101,3 @@ async def test_an_older_program_refuses_an_outbox_in_which_something_is_taken_ba
     monkeypatch.setattr(lmdb_store, "VERSION", 2)
     with pytest.raises(StoreVersion, match="version 3, this Oborona knows 2"):
         ClusterWriter(tmp_path, access)
-
-
-async def test_a_read_that_takes_long_forgets_nothing_that_its_answers_lack(
-    tmp_path: Path, access: Access, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A machine under load may stand still between looking into its memory and looking at the outbox."""
-    machine = Machine(tmp_path, access, stale_s=1.0)
-    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
-    machine.settle()
-    began = time.monotonic()
-
-    def clock(*times: float) -> None:
-        ticking = itertools.chain([began + one for one in times], itertools.repeat(began + times[-1]))
-        monkeypatch.setattr(asking, "time", SimpleNamespace(monotonic=lambda: next(ticking)))
-
-    clock(100.0)
-    assert await machine.seen(*SPREAD) == {1}
-    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
-    machine.settle()
-    machine.writer.step(NOON)  # the outbox notes that all have it
-    clock(100.1)
-    assert await machine.seen(*SPREAD) == {2}, "its own beside the answers in memory"
-    clock(100.9, 105.0)
-    assert await machine.seen(*SPREAD) == {2}
-    clock(106.0)
-    assert await machine.seen(*SPREAD) == {2}
-    machine.close()

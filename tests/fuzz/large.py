@@ -1,6 +1,6 @@
 """What a parser needs for the largest inputs it can get, of shapes that cost the most: one line for each, CPU in seconds and memory in MB.
 
-    python tests/fuzz/large.py TARGET
+    python tests/fuzz/large.py TARGET [SHAPE ...]
 
 Each input is given in a child of its own, whose memory is counted from the moment it is forked.
 """
@@ -80,10 +80,12 @@ def cost(target: str, octets: bytes) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Print a line for each shape of one target."""
-    target = sys.argv[1]
+    """Print a line for each shape of one target, or for those that are named."""
+    target, *wanted = sys.argv[1:]
     largest = MAX_OCTETS if target == "picture" else TEXT if target in OF_TEXT else LARGEST
     for name, start, piece in shapes(target):
+        if wanted and name not in wanted:
+            continue
         octets = (start + piece * (1 + (largest - len(start)) // len(piece)))[:largest]
         print(json.dumps((name, *cost(target, octets))), flush=True)
 

@@ -19,14 +19,25 @@ from tests.fuzz.watched import CPU_S, MEMORY
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["message", "picture"])
 def test_no_shape_costs_too_much(target: str) -> None:
+    found = costs(target)
+    assert len(found) > 20
+    dear = too_much(found)
+    if dear:  # who shares a core with others takes more of its time
+        dear = too_much(costs(target, *dear))
+    assert not dear
+
+
+def costs(target: str, *shapes: str) -> dict[str, tuple[float, int]]:
+    """Return seconds of CPU and octets of memory by shape."""
     script = Path(__file__).with_name("large.py")
     bare = {
         name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")
     }  # it costs more than the parser
     ran = subprocess.run(
-        [sys.executable, script, target], capture_output=True, text=True, check=True, env=bare
+        [sys.executable, script, target, *shapes], capture_output=True, text=True, check=True, env=bare
     )
-    costs = {name: (cpu, memory) for name, cpu, memory in map(json.loads, ran.stdout.splitlines())}
-    assert len(costs) > 20
-    dear = {name: cost for name, cost in costs.items() if cost[0] > CPU_S or cost[1] > MEMORY}
-    assert not dear
+    return {name: (cpu, memory) for name, cpu, memory in map(json.loads, ran.stdout.splitlines())}
+
+
+def too_much(found: dict[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
+    return {name: cost for name, cost in found.items() if cost[0] > CPU_S or cost[1] > MEMORY}

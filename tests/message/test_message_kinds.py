@@ -97,6 +97,10 @@ def test_any_octets_have_a_kind_or_none(octets: bytes) -> None:
 @pytest.mark.parametrize("piece", [b"<!---->", b"<!doctype x>", b"<?xml?>", b"<!--", b" ", b"/"])
 def test_markup_that_never_begins_costs_nothing(piece: bytes) -> None:
     octets = piece * (2000 // len(piece))
-    begun = time.process_time()
-    kinds.kind(octets)
-    assert time.process_time() - begun < 0.01
+
+    def cost_s() -> float:
+        begun = time.process_time()
+        kinds.kind(octets)
+        return time.process_time() - begun
+
+    assert min(cost_s() for _ in range(3)) < 0.01  # once may be the collector's turn

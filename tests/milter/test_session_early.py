@@ -68,14 +68,14 @@ async def test_where_refusing_is_off_nobody_is_refused_early(tmp_path: Path, pol
 
 
 async def test_a_client_of_poor_history_waits_before_it_may_go_on(tmp_path: Path) -> None:
-    table = Table(tmp_path, '[repip]\npoor = "slow"\nslow_s = 0.3\n')
+    table = Table(tmp_path, '[repip]\npoor = "slow"\nslow_s = 1\n')
     remember(table, Amounts(seen=5, spam=5))
     began = time.monotonic()
     assert (await connect(table)).answer is Answer.CONTINUE
-    assert time.monotonic() - began >= 0.3
+    assert time.monotonic() - began >= 1
     began = time.monotonic()
     await table.session.mail("ann@a.example", ())
-    assert time.monotonic() - began < 0.3, "once"
+    assert time.monotonic() - began < 1, "once"
 
 
 async def test_a_client_of_poor_history_is_told_to_come_back(tmp_path: Path) -> None:
@@ -87,13 +87,15 @@ async def test_a_client_of_poor_history_is_told_to_come_back(tmp_path: Path) -> 
     assert table.tally.counts == {"connect tempfail": 1}
 
 
-async def test_a_history_is_forgotten_after_two_weeks(tmp_path: Path) -> None:
+async def test_a_history_is_forgiven_after_a_day_and_forgotten_after_two_weeks(tmp_path: Path) -> None:
     table = Table(tmp_path)
     remember(table, Amounts(seen=300, spam=300))
     assert (await connect(table)).code == 554
     table.now += 86_400 * 1.5
-    assert (await connect(table)).code == 554, "three hundred are not forgotten in a day"
-    table.now = NOW + 86_400 * 15
+    assert (await connect(table)).answer is Answer.CONTINUE
+    remember(table, Amounts(seen=3, spam=3), table.now)
+    assert (await connect(table)).code == 554, "three more are enough"
+    table.now = NOW + 86_400 * 16
     assert (await connect(table)).answer is Answer.CONTINUE
 
 

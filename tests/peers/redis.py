@@ -22,7 +22,7 @@ from oborona.counters.cluster.wire import pack
 
 READY_S: Final = 30.0  # bounds a hang; a node is up in 0.1 s, a cluster in 3 s
 NODE_TIMEOUT_MS: Final = 1000
-PATIENT: Final = {"cluster-node-timeout": "60000"}  # nobody is to take over: a machine under load is no failure
+PATIENT: Final = {"cluster-node-timeout": "60000"}  # where nobody is to take over
 ESCAPED: Final = ("utf-8", "surrogateescape")  # any bytes as text, and back
 LAST_PORT: Final = 55_000  # the bus of a cluster listens 10,000 above
 

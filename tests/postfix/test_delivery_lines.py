@@ -23,7 +23,7 @@ def test_postfix_understands_every_line(tmp_path: Path) -> None:
 
 def test_mail_waits_in_the_queue_while_the_door_or_the_next_hop_is_away(open_folder: Path) -> None:
     address = f"unix:{open_folder}/lmtp.sock"
-    often = {"minimal_backoff_time": "1s", "maximal_backoff_time": "1s", "queue_run_delay": "1s"}
+    often = {"minimal_backoff_time": "3s", "maximal_backoff_time": "3s", "queue_run_delay": "1s"}
     with Postfix(main=LINES.settings(address) | often) as postfix, Dovecot() as dovecot:
         assert postfix.send(b"Subject: first\r\n\r\nhello\r\n")[-1].startswith("250 ")
         postfix.wait_log("status=deferred (connect to mx.test[")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -171,11 +172,10 @@ async def test_as_many_work_as_are_asked_for_and_no_more(make: Make) -> None:
 async def test_when_too_many_wait_the_answer_is_no_at_once(make: Make) -> None:
     at = make(queue=2)
     await ask(at, "warm")
-    asked = [asyncio.create_task(ask(at, f"pause 0.3{number}")) for number in range(3)]
+    asked = [asyncio.create_task(ask(at, what)) for what in ("pause 1", "pause 0.1", "pause 0.11")]
     await asyncio.sleep(0.05)
-    started = time.monotonic()
     assert await ask(at, "more") == Result(Outcome.REFUSED)
-    assert time.monotonic() - started < 0.1
+    assert not any(one.done() for one in asked)
     assert {one.outcome for one in await asyncio.gather(*asked)} == {Outcome.DONE}
     assert (await ask(at, "more")).outcome is Outcome.DONE, "a refusal is not remembered"
 
@@ -183,7 +183,7 @@ async def test_when_too_many_wait_the_answer_is_no_at_once(make: Make) -> None:
 async def test_what_waits_is_bounded_by_octets(make: Make) -> None:
     at = make(queue_bytes=1000)
     await ask(at, "warm")
-    asked = asyncio.create_task(ask(at, "pause 0.3"))
+    asked = asyncio.create_task(ask(at, "pause 1"))
     await asyncio.sleep(0.05)
     assert await ask(at, "large " + "x" * 1000) == Result(Outcome.REFUSED)
     await asked
@@ -214,11 +214,10 @@ async def test_what_a_mail_server_waits_for_goes_before_the_rest_even_if_it_came
 async def test_a_queue_of_reading_does_not_delay_a_look(make: Make) -> None:
     at = make()
     await ask(at, "warm", task=Task.LOOK)
-    reading = [asyncio.create_task(ask(at, f"pause 0.5{number}")) for number in range(3)]
+    reading = [asyncio.create_task(ask(at, f"pause 1.5{number}")) for number in range(3)]
     await asyncio.sleep(0.05)
-    started = time.monotonic()
     assert (await ask(at, "look", task=Task.LOOK)).outcome is Outcome.DONE
-    assert time.monotonic() - started < 0.3
+    assert not any(one.done() for one in reading)
     for one in reading:
         one.cancel()
 
@@ -244,8 +243,7 @@ async def test_one_that_is_kept_is_there_before_the_first_picture_and_stays(make
     await asyncio.sleep(1.2)
     assert len(children(at)) == 1, "a rest does not end it"
     os.kill(children(at)[0], signal.SIGKILL)
-    await eventually(lambda: len(children(at)) == 1 and runs(children(at)[0]))
-    assert children(at) != [kept]
+    await eventually(lambda: len(children(at)) == 1 and children(at) != [kept])
     tending.cancel()
 
 
@@ -256,6 +254,27 @@ async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it
     assert (await ask(at, "first")).outcome is Outcome.DONE
     assert at.pools[Task.READ].started == 1
     tending.cancel()
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+async def test_a_start_that_is_given_up_leaves_nothing_open(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_words: object, **_how: object) -> None:
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
+    before = descriptors()
+    starting = asyncio.create_task(ask(make(), "first"))
+    await eventually(lambda: descriptors() > before)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    gc.collect()  # a socket that was left open is a warning here, and so an error
+    await eventually(lambda: descriptors() == before)
 
 
 async def test_work_that_cannot_be_prepared_is_said_once_and_is_no_error(

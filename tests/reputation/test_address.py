@@ -116,8 +116,9 @@ def test_a_bad_network_makes_newcomers_poor_and_nobody_bad_without_a_bad_message
     [
         (Counts(3, 3), False),
         (Counts(4, 4), True),
-        (Counts(100, 56), True),
-        (Counts(100, 54), False),  # good tenants, too, or a filter that is half blind
+        (Counts(3, 3, 1), True),
+        (Counts(100, 57), True),
+        (Counts(100, 56), False),  # good tenants, too, or a filter that is half blind
         (Counts(2, 2, 2, 0, 2), False),  # few messages, however heavy
     ],
 )

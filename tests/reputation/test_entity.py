@@ -190,3 +190,8 @@ def test_any_counts_are_judged(rows: list[list[list[int]]], senders: list[list[l
     assert -100 <= found.worst <= 0
     assert 0 <= found.bad <= len(rows) >= found.fresh >= 0
     assert found.sudden <= len(rows)
+
+
+@given(records())
+def test_what_is_told_of_an_entity_is_what_its_record_says(row: list[list[int]]) -> None:
+    assert judge([sort(row)]).worst == min(0.0, standing(row).trust)

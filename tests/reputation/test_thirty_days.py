@@ -6,7 +6,7 @@ The figures of whole months are in docs/repip.md; the bars here are wider, since
 import numpy as np
 import pytest
 
-from benchmarks.reputation import policy, smaller
+from benchmarks.reputation import QUICK_DAYS, QUICK_LEARNING, policy
 from benchmarks.traffic.blind import blind
 from benchmarks.traffic.connections import DAY_S, Kind
 from benchmarks.traffic.figures import figures
@@ -15,27 +15,28 @@ from benchmarks.traffic.month import Month, month
 from benchmarks.traffic.world import NUMBERS, World, drawn
 
 SEED = 51
-DAYS = 5.0
 
 
 @pytest.fixture(scope="module")
 def days() -> Month:
-    return month(smaller(World()), SEED, policy(put_off=False), DAYS)
+    return month(World(), SEED, policy(put_off=False), learning=QUICK_LEARNING, days=QUICK_DAYS)
 
 
 def test_most_spam_and_hardly_any_good_mail_is_refused_at_connect(days: Month) -> None:
     shown = figures(days)
-    assert shown.spam.all > 2500
+    assert shown.spam.all > 1500
     assert shown.good.all > 1000
     assert shown.spam.value > 0.4  # a memory of a few days
-    assert shown.good.value < 0.005
-    assert shown.kinds[Kind.SNOWSHOE].value > 0.4
+    others = [shown.kinds[kind] for kind in Kind if not kind.spam and kind is not Kind.PROVIDER]
+    # after a day, one stolen account still weighs more than what is known of its provider
+    assert sum(one.refused for one in others) < 0.005 * sum(one.all for one in others)
+    assert shown.kinds[Kind.BOT].value > 0.3
 
 
 def test_what_was_refused_is_never_complained_of(days: Month) -> None:
     mail, outcome = days.mail, days.outcome
     said = np.isfinite(days.fates.complaint) | np.isfinite(days.fates.trap)
-    until = DAYS * DAY_S
+    until = QUICK_DAYS * DAY_S
     told = said & (np.minimum(days.fates.complaint, days.fates.trap) < until) & ~outcome.refused
     assert 0 < len(outcome.cries) <= 2 * told.sum()
     assert len(mail.time) == len(outcome.refused)

@@ -134,7 +134,11 @@ async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> N
         assert all(isinstance(answer, Answer) for answer in answers)
         assert {answer.outcome for answer in answers} >= {Outcome.TEMPERROR}
         zones.heal()
-        assert await ask(resolver, "www.example.test") == Answer(outcome=Outcome.NO_NAME, ttl=300)
+        for number in range(20):  # a busy machine may take longer than that over one or two
+            later = await ask(resolver, f"w{number}.example.test")
+            if later.why != "timeout":
+                break
+        assert later == Answer(outcome=Outcome.NO_NAME, ttl=300)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_an_address_of_many_people_is_not_refused_for_a_few_bad_ones(gate: Gate)
     assert [one["stage"] for one in gate.verdicts(ip, 1)] == ["content"]
 
     remember(gate, of_client(gate, ip), Amounts(seen=180, spam=180), time.time())
-    assert gate.send(ip)[-1].startswith("554"), "it takes four times its good mail"
+    assert gate.send(ip)[-1].startswith("554"), "more bad than good mail is too much"
 
 
 def test_our_own_people_have_no_reputation_to_lose(gate: Gate) -> None:

@@ -21,6 +21,8 @@ from oborona.milter.asking import Asking
 from oborona.milter.content_model import Taught
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
+from oborona.milter.personal.asked import AskedPersons
+from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
 from oborona.milter.places import Places
@@ -214,6 +216,12 @@ class Asked:
                 content=Taught(self.state / WEIGHTS, least=self.loaded.settings.learning.min_learned),
                 final=final,
                 meanings=self._meanings(final),
+                persons=AskedPersons(
+                    self.state / PERSONS,
+                    lambda error: click.echo(
+                        f"oborona: {error}; judged without lists of recipients", err=True
+                    ),
+                ),
                 pictures=pictures or Blind(),
             )
         finally:

@@ -12,6 +12,7 @@ from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.follow import FollowedPolicy
 from oborona.milter.publishing.page import FILE, FOLDER, Page
 from oborona.milter.publishing.publisher import Publisher
+from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 
 KEY = b"k" * 32
@@ -50,9 +51,9 @@ class House:
     def write(self, text: str, name: str = "10.toml") -> None:
         (self.folder / name).write_text(text)
 
-    def worker(self, number: int = 0) -> FollowedPolicy:
+    def worker(self, number: int = 0, before: Before | None = None) -> FollowedPolicy:
         """Return a worker's policy, begun."""
-        followed = FollowedPolicy(self.state, number, SCHEMA, KEY, self.folder)
+        followed = FollowedPolicy(self.state, number, SCHEMA, KEY, self.folder, before=before)
         followed.begin()
         return followed
 

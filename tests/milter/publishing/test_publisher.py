@@ -15,7 +15,9 @@ from oborona.milter import status
 from oborona.milter.publishing import follow, publisher, rest
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.page import Page, version_of, word_of
-from oborona.policy.load import Policy
+from oborona.policy.before import Before
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
 from tests.milter.publishing.places import House, dead_pid, rules, score
 
 
@@ -355,3 +357,19 @@ def test_a_publisher_that_is_stopped_while_it_waits_switches_nobody_and_says_not
     assert outcome.trouble == publisher.STOPS
     assert house.page.active == house.page.offered == before
     assert not caplog.records
+
+
+async def test_what_was_known_before_the_fork_changes_nothing_of_what_is_judged_by(house: House) -> None:
+    """A worker that is started again after weeks knows what its parent knew at the start."""
+    house.write("one sort of words\n", "words.list")
+    house.write('[[signature_list]]\nname = "WORDS"\nflag = "mark"\nfile = "words.list"\n', "20.toml")
+    before = Before()
+    load_policy(house.folder, SCHEMA, before)
+    assert (await house.reload()).changed
+    house.write(rules(7))
+    house.write("another sort\n", "words.list")
+    assert (await house.reload()).changed
+    knows, knows_nothing = house.worker(0, before), house.worker(1)
+    assert await score(knows) == 7
+    assert [one.value for one in knows.current.signatures.values()] == ["another sort"]
+    assert knows.current.version == knows_nothing.current.version
