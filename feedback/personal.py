@@ -77,6 +77,11 @@ def origin_said(message: Message, site: str, *, ours: bool) -> Origin:
     )
 
 
+def unproved(origin: Origin) -> Origin:
+    """Return where a message claims to come from."""
+    return msgspec.structs.replace(origin, proved=_NOBODY, list_domain="")
+
+
 def _said(message: Message, site: str) -> Proved:
     """Return what the topmost Authentication-Results of ours says of DMARC."""
     values = (one.raw for one in message.headers if one.name == RESULTS)

@@ -67,7 +67,7 @@ def entry_of(
 
 
 def _kept(scanned: Scan) -> Kept:
-    known, pieces = scanned.facts.known, scanned.pieces
+    known, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
     return Kept(
         counts=tuple(known.rows.items()),
         away=known.away,
@@ -78,4 +78,5 @@ def _kept(scanned: Scan) -> Kept:
         signatures=tuple(scanned.signatures.hits),
         spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,
         opinion=scanned.opinion,
+        site=None if site is None else (site.action, site.decided_by),
     )

@@ -15,7 +15,7 @@ import msgspec
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.reputation.address import RepIP
 from oborona.reputation.dnslists.model import Listing
-from oborona.types import RuleHit
+from oborona.types import Action, RuleHit
 
 FASTEST: Final = 1  # level of zlib; higher ones save some bytes and cost twice the time
 MAX_BYTES: Final = 1 << 20  # unpacked: a thousand pieces; a damaged row must not fill the memory
@@ -41,6 +41,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     signatures: tuple[RuleHit, ...] = ()  # those that are rules of their own
     spf_aligned: bool = False  # the part of dmarc.aligned that SPF has in it
     opinion: Opinion = UNTAUGHT  # of the content model
+    site: tuple[Action, str] | None = (
+        None  # the site's action and what decided it, which is counted, where lists of its readers made another of it
+    )
 
 
 _PACK: Final = msgspec.msgpack.Encoder()

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from oborona.message.findings import Findings
+from oborona.message.rfc2047 import decode_words
 from oborona.policy.headers import FLAG, WORDS, fold
 from oborona.types import Action
 
@@ -37,7 +39,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     action: Action | None = None  # None: no X-Mras that we know
     score: float = 0.0
     line: float = 0.0
-    reason: str = ""  # unfolded
+    reason: str = ""  # unfolded, its encoded words (RFC 2047) decoded
     ident: str = ""  # as signed, unverified
     queue_id: str = ""  # that the topmost Received names: the mail server's own
 
@@ -71,7 +73,7 @@ def read(header: bytes) -> Marks:
         action=_ACTIONS.get(found.get(VERDICT, "").lower()),
         score=float(score[1]) if score else 0.0,
         line=float(score[2]) if score else 0.0,
-        reason=found.get(REASON, ""),
+        reason=" ".join(decode_words(found.get(REASON, ""), Findings()).split()),
         ident=found.get(IDENT, ""),
         queue_id=queue[1].decode("ascii") if queue else "",
     )

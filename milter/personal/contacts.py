@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from oborona.errors import StoreError
 from oborona.milter.log import event
+from oborona.milter.personal.follow import untagged
 from oborona.milter.personal.store import Store
 from oborona.reputation.personal import mail_address
 from oborona.types import Action, Envelope, Verdict
@@ -50,17 +51,18 @@ class Contacts:
         """Take note of a message, whoever sent it."""
         if not envelope.login or self._learned == "none" or verdict.action is not Action.ACCEPT:
             return
-        person = mail_address(envelope.sender)
+        address = mail_address(envelope.sender)
+        person = untagged(address) or address  # joe+shop@ would have lists of its own, and no longer those of joe@
         if not person or len(envelope.recipients) > MOST_RECIPIENTS or self._number >= MOST_WAITING:
             return
-        if self._learned == "login" and envelope.login.lower() not in (person, person.rpartition("@")[0]):
+        if self._learned == "login" and envelope.login.lower() not in (person, person.rpartition("@")[0], address):
             return
         there = self._waiting.setdefault(person, {})
         before = len(there)
         for recipient in envelope.recipients:
-            address = mail_address(recipient)
-            if address and address != person:
-                there[address] = None
+            known = mail_address(recipient)
+            if known and known not in (person, address):
+                there[known] = None
         self._number += len(there) - before
 
     async def watch(self) -> None:

@@ -108,16 +108,14 @@ class Store(SharedFile):
         with self.transaction():
             self._log(change)
 
-    @contextmanager
-    def taking_back(self, journal: int, change: Change) -> Iterator[bool]:
-        """Note that the counts of a message's verdict are taken back, if what is done within succeeds.
+    def take_back(self, journal: int, change: Change) -> bool:
+        """Note that the counts of a message's verdict are taken back; return whether it is the first time: else nothing is noted.
+
+        Who takes them back notes it first: one that fails on the way leaves them counted, and none is taken back twice.
 
         Args:
             journal: the message's id.
             change: what is written to the log.
-
-        Yields:
-            Whether it is the first time; if it is not, nothing is noted, and there is nothing to do within.
         """
         _check(change.name, change.reason, change.by)
         with self.transaction():
@@ -127,7 +125,7 @@ class Store(SharedFile):
             first = cursor.rowcount == 1
             if first:
                 self._log(change)
-            yield first
+        return first
 
     def taken_back(self, journal: int) -> bool:
         """Tell whether the counts of a message's verdict were taken back."""

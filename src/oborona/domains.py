@@ -54,9 +54,11 @@ def normal(host: str) -> str:
     host = host.strip().lower()
     if host.startswith("["):
         try:
-            return str(IPv6Address(host.strip("[]")))
+            address = IPv6Address(host.strip("[]"))
         except (AddressValueError, ValueError):
             return ""
+        # No browser opens one with a zone (WHATWG URL s3.5), which may hold any letters, line ends among them.
+        return "" if address.scope_id else str(address)
     host = _DOTS.sub(".", host).strip(".")
     if not host or len(host) > MAX_HOST:
         return ""

@@ -15,6 +15,9 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_personal import personal
 from oborona.cli.report import State
 from oborona.milter.personal.schema import FILE
+from oborona.milter.service import prepare_state
+from oborona.recheck.ident import from_text, sign
+from tests.cli.journaled import LUNCH, journal, policy
 
 JOE, ANN = "joe@b.example", "ann@a.example"
 Run = Callable[..., Result]
@@ -184,6 +187,21 @@ def test_an_id_above_the_message_that_is_not_signed_by_us_proves_nothing(run: Ru
     said = b"X-Mras-Id: 0000000000000.0000000000000000\r\nAuthentication-Results: mx.test; dmarc=pass header.from=a.example\r\n"
     run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER)
     assert not [one for one in entries(run) if one.startswith("allow")]
+
+
+def test_an_id_of_another_message_proves_nothing_whatever_stands_beside_it(run: Run, tmp_path: Path) -> None:
+    """Whoever has had one answer of ours has an id that we signed."""
+    folder = tmp_path / "state"
+    prepare_state(folder)
+    (known,) = journal(folder, policy(tmp_path / "policy"), [LUNCH])
+    number = from_text(known)
+    assert number is not None
+    signed = sign(number, Asked(None, folder, ()).keys().signature).encode()
+    said = b"X-Mras-Id: %b\r\nAuthentication-Results: mx.test; dmarc=pass header.from=a.example\r\n" % signed
+    run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER.replace(b"<1@", b"<9@"))
+    assert not [one for one in entries(run) if one.startswith("allow")]
+    run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER)
+    assert f"allow address {ANN}" not in entries(run), "the journal knows that nobody was proved"
 
 
 def test_a_check_for_a_recipient_asks_their_lists(run: Run) -> None:

@@ -14,15 +14,18 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.cli import doctor_pins, main
+from oborona.cli import doctor_pins, main, reputation_forgive
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.cli.reputation_entity import KINDS, Entity, entity_named
 from oborona.cli.shingle import name_of
+from oborona.counters.spooled import Spooled
+from oborona.errors import StoreFull
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
 from oborona.milter.pinned.schema import FILE
 from oborona.milter.status import Status, write
+from oborona.recheck.kept import Kept
 from oborona.types import Action, Amounts, Client, Envelope, Location, Prefix, Proved
 from tests.cli.remembered import DAY_S, Happened, bring_in, journal, remember, run, shingle
 
@@ -216,10 +219,34 @@ def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
         (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "tomorrow"], "is no day"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "1d", "--until", "2099-01-01"], "not both"),
         (["set", "from:00ff00ff00ff00ff", "good", "--reason", "x"], "anybody can write it"),
+        (["set", "list:news.example.org", "good", "--reason", "x"], "anybody can write it"),
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(state: Path, words: list[str], why: str) -> None:
     assert why in run(state, *words, status=2).stderr
+    assert logged(state) == []
+
+
+def test_the_pin_of_a_network_is_seen_at_its_addresses(state: Path) -> None:
+    run(state, "set", "198.51.100.0/24", "good", "--reason", "our own customers")
+    found = shown(state, "198.51.100.7")
+    assert (found["pin"], found["network_pin"]["entity"]) == (None, "198.51.100.0/24")
+    text = run(state, "show", "198.51.100.7").stdout
+    assert "198.51.100.0/24 is pinned good by" in text
+    assert text.startswith("198.51.100.7  address  good")
+    run(state, "set", "198.51.100.7", "poor", "--reason", "but this one")
+    assert shown(state, "198.51.100.7")["network_pin"] is None, "its own stands above it"
+
+
+def test_without_the_sites_secret_nothing_is_said_of_anybody(state: Path) -> None:
+    (state / "secret").rename(state / "away")
+    for words in (
+        ["set", "192.0.2.1", "bad", "--reason", "x"],
+        ["note", "192.0.2.1", "x"],
+        ["clear", "192.0.2.1", "--counts", "--reason", "x"],
+    ):
+        assert "secret" in run(state, *words, status=74).stderr
+    (state / "away").rename(state / "secret")
     assert logged(state) == []
 
 
@@ -266,7 +293,7 @@ def test_what_a_verdict_counted_is_taken_back_exactly_and_once(state: Path) -> N
     assert "would be taken back" in run(state, "forgive", wrong, "--reason", "x", "--dry-run").stdout
     assert "2 pieces: taken back" in run(state, "forgive", wrong, "--reason", "it was ours").stdout
     assert "taken back before" in run(state, "forgive", wrong, "--reason", "x", status=1).stderr
-    assert "was no spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
+    assert "was not counted as spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
     assert "was not counted" in run(state, "forgive", uncounted, "--reason", "x", status=1).stderr
     assert "the journal has no message" in run(state, "forgive", "0" * 13, "--reason", "x", status=2).stderr
     assert "is no id" in run(state, "forgive", "nothing", "--reason", "x", status=2).stderr
@@ -277,6 +304,54 @@ def test_what_a_verdict_counted_is_taken_back_exactly_and_once(state: Path) -> N
     assert (spam, seen) == ([241, 240], [241, 241]), "that it came stays"
     assert sum(day["spam"] for day in shown(state, "link:shop.example")["days"]) == 0
     assert [one[:2] for one in logged(state)] == [("forgive", wrong)]
+
+
+def test_what_is_taken_back_is_what_the_site_counted_whatever_its_readers_lists_made_of_it(
+    state: Path,
+) -> None:
+    pieces = (shingle(state, "198.51.100.7"),)
+    remember(state, [Happened("198.51.100.7", Amounts(seen=1, spam=1), 60.0)])
+    theirs = {"decided_by": "PERSONAL", "shingles": pieces}
+    wanted, unwanted, refused, unknown = journal(
+        state,
+        [
+            {"verdict": Action.ACCEPT, "kept": Kept(site=(Action.SPAM, "score")), **theirs},
+            {"verdict": Action.SPAM, "kept": Kept(site=(Action.ACCEPT, "below-line")), **theirs},
+            {"verdict": Action.SPAM, "kept": Kept(site=(Action.REJECT, "REPIP_BAD")), **theirs},
+            {"verdict": Action.SPAM, **theirs},
+        ],
+    )
+    for ident, why in (
+        (unwanted, "was not counted as spam, but as accept"),
+        (refused, "was not counted"),
+        (unknown, "a list of its readers"),
+    ):
+        assert why in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+    assert "taken back" in run(state, "forgive", wanted, "--reason", "x").stdout
+    bring_in(state)
+    assert sum(day["spam"] for day in shown(state, "198.51.100.7")["days"]) == 240
+
+
+@pytest.mark.parametrize("broken", ["unsettle", "flush"])
+def test_what_fails_on_the_way_is_never_taken_back_twice(
+    state: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """Invariant: however a forgiving ends, no second one takes anything from what others count."""
+    pieces = (shingle(state, "198.51.100.7"),)
+    (ident,) = journal(state, [{"verdict": Action.REJECT, "shingles": pieces}])
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreFull("no room")
+
+    with monkeypatch.context() as patched:
+        if broken == "unsettle":
+            patched.setattr(reputation_forgive, "unsettle", fail)
+        else:
+            patched.setattr(Spooled, "flush", fail)
+        run(state, "forgive", ident, "--reason", "x", status=74)
+    assert "taken back before" in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+    bring_in(state)
+    assert sum(day["spam"] for day in shown(state, "198.51.100.7")["days"]) >= 239
 
 
 def test_top_ranks_and_names_what_it_can(state: Path) -> None:

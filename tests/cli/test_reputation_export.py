@@ -14,14 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.cli import main
+from oborona.cli.reputation_entity import Entity
+from oborona.cli.reputation_flagged import Flagged
 from oborona.cli.reputation_formats import as_cdb, as_cidr, as_json, as_rbldnsd
 from oborona.dns import Kind
+from oborona.message.shingles import Type
 from oborona.milter.resolver import Resolver, Server
 from oborona.reputation.dnslists import Asked, DnsList, Listing, parse, questions, read
 from oborona.reputation.dnslists.points import probes
+from oborona.reputation.flag import Flag
 from oborona.reputation.networks import NOWHERE
 from oborona.reputation.subject import Subject
-from oborona.types import Amounts
+from oborona.types import Amounts, Shingle
 from tests.cli.remembered import Happened, journal, remember, run
 from tests.peers.dns_servers import Rbldnsd
 
@@ -76,6 +80,19 @@ def test_what_is_listed_has_a_flag_and_a_name(state: Path) -> None:
     assert set(listed("--flag", "poor")) == {*listed(), "9.30.0.1"}
     assert listed("--flag", "good") == ["9.20.0.2"]
     assert "203.0.113.9" not in run(state, "export", "--json").stdout, "nobody knows its name"
+
+
+def test_an_address_has_the_flag_that_its_networks_pin_gives_it_at_connect(state: Path) -> None:
+    run(state, "set", "9.20.0.0/24", "unknown", "--reason", "judge each message")
+    try:
+        text = run(state, "export", "--json").stdout
+        assert [one["entity"] for one in json.loads(text)["entities"]] == [
+            "2001:470:1::1",
+            "9.10.11.12",
+            "9.10.11.13",
+        ]
+    finally:
+        run(state, "clear", "9.20.0.0/24", "--reason", "x")
 
 
 def test_a_real_server_of_dns_lists_serves_it_and_our_own_lists_ask_it(state: Path) -> None:
@@ -234,6 +251,16 @@ def test_a_broken_export_is_refused_in_one_line(tmp_path: Path, text: str | byte
     refused = run(other, "import", "-", *told, stdin=text, status=2)
     assert why in refused.stderr
     assert run(other, "log").stdout == ""
+
+
+@pytest.mark.parametrize(
+    "host", ["2001:db8::1%x\n.bank.example", "x.example\n.bank.example", "a b.example", "$SOA"]
+)
+def test_a_name_from_mail_is_no_line_of_a_zone(host: str) -> None:
+    """Who links to an address with a zone in it could otherwise have anybody's domain listed."""
+    one = Flagged(Entity(Type.LINK_DOMAIN, host, Shingle(Type.LINK_DOMAIN, 1)), Flag.BAD, "spam")
+    assert as_rbldnsd([one], "mx", 1.0) == as_rbldnsd([], "mx", 1.0)
+    assert as_cdb([one], "REJECT") == as_cdb([], "REJECT")
 
 
 def test_what_has_no_entities_is_a_whole_file_of_each_form() -> None:

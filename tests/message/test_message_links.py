@@ -57,6 +57,8 @@ def test_normal_urls(written: str, normal: str) -> None:
         "http:///",
         "http://a..b/",
         "http://[bad/",
+        "http://[2001:db8::1%25eth0]/",  # a zone: no browser follows it, and it may hold anything
+        "http://[2001:db8::1%25x%0a.bank.example]/",
         "http://" + "a" * 300 + ".example/",
     ],
 )

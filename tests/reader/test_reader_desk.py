@@ -267,14 +267,15 @@ async def test_a_start_that_is_given_up_leaves_nothing_open(
         await asyncio.sleep(3600)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
+    gc.collect()  # what other tests left
     before = descriptors()
-    starting = asyncio.create_task(ask(make(), "first"))
+    starting = asyncio.create_task(make().pools[Task.READ]._start())
     await eventually(lambda: descriptors() > before)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     gc.collect()  # a socket that was left open is a warning here, and so an error
-    await eventually(lambda: descriptors() == before)
+    await eventually(lambda: descriptors() <= before)
 
 
 async def test_work_that_cannot_be_prepared_is_said_once_and_is_no_error(

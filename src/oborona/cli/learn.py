@@ -23,7 +23,7 @@ from oborona.cli.progress import progress
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.errors import StoreError
 from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
-from oborona.feedback.personal import Origin, origin_said, origin_then
+from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
 from oborona.feedback.word import Kind, Source, State, Word
 from oborona.message.shingles import Hasher
 from oborona.milter.service import prepare_state, site_name
@@ -166,10 +166,12 @@ def _with(one: _Spoken, known: Mapping[int, Entry]) -> _Spoken:
     entry = known.get(one.word.journal or 0) if isinstance(one.word, Word) else None
     if entry is None or not isinstance(one.word, Word):
         return one
+    if entry.message_id and entry.message_id[:MESSAGE_ID_LENGTH] != one.word.message_id:
+        # somebody put the id of one message above another: it speaks for nothing that stands there
+        word = msgspec.structs.replace(one.word, journal=None)
+        return _Spoken(one.name, word, unproved(one.origin))
     word = msgspec.structs.replace(one.word, pieces=entry.shingles) if entry.shingles else one.word
-    same = (
-        entry.message_id[:MESSAGE_ID_LENGTH] == one.word.message_id
-    )  # or somebody put the id of one message above another
+    same = bool(entry.message_id)  # else the mail server gave it one later
     return _Spoken(one.name, word, (origin_then(entry.facts) if same else None) or one.origin)
 
 

@@ -10,19 +10,17 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.person import person
 from oborona.cli.reputation_entity import Entity, entity_named
 from oborona.cli.reputation_past import PREFIXES
-from oborona.cli.reputation_stored import lasting, read, told_pin, written
+from oborona.cli.reputation_stored import lasting, read, spool, told_pin, written
 from oborona.cli.span import Span
 from oborona.counters.writer import LOCK
-from oborona.errors import StoreError
 from oborona.lock import holder
 from oborona.message.shingles import Hasher
 from oborona.milter.pinned.rows import Change, What
 from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
-from oborona.milter.stores import COUNTERS, open_counters
+from oborona.milter.stores import COUNTERS
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
 
@@ -115,10 +113,8 @@ def clear(asked: Asked, entity: str, reason: str, counts: bool, dry_run: bool) -
         if dry_run:
             echo(f"what is counted of {named.name} would be forgotten")
             return
-        echo(_forget(asked, named, now))
         change = Change(at=now, by=by, what=What.FORGET, reason=reason, entity=named.shingle, name=named.name)
-        with written(asked) as store:
-            store.log(change)
+        echo(_forget(asked, named, change))
 
 
 @click.command()
@@ -162,20 +158,14 @@ def _until(span: float | None, day: str | None, now: float) -> float:
     return at
 
 
-def _forget(asked: Asked, named: Entity, now: float) -> str:
-    """Forget what is counted of an entity, also beside; return who does it, and when."""
-    folder = asked.state / COUNTERS
-    if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
-    with as_owner_of(folder):
-        counters = open_counters(asked.loaded.settings, asked.state, "cli")
-        try:
-            for prefix in PREFIXES:
-                counters.forget(named.shingle, now, prefix)
-            if named.recipients is not None:
-                counters.forget(named.recipients, now)
-        finally:
-            counters.close()
-    writer = holder(folder / LOCK)
+def _forget(asked: Asked, named: Entity, change: Change) -> str:
+    """Log it, and forget what is counted of an entity, also beside; return who does it, and when."""
+    with spool(asked) as counters, written(asked) as store:
+        store.log(change)
+        for prefix in PREFIXES:
+            counters.forget(named.shingle, change.at, prefix)
+        if named.recipients is not None:
+            counters.forget(named.recipients, change.at)
+    writer = holder(asked.state / COUNTERS / LOCK)
     when = "when the writer runs again" if writer is None else f"by {writer}"
     return f"what is counted of {named.name} is to be forgotten {when}"

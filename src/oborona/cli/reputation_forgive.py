@@ -9,15 +9,14 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.person import person
 from oborona.cli.reputation_change import dry_run, reason_needed
-from oborona.cli.reputation_stored import read, written
+from oborona.cli.reputation_stored import read, spool, written
 from oborona.counters.window import DAY_S, DAYS
-from oborona.errors import StoreError
 from oborona.milter.pinned.rows import Change, What
-from oborona.milter.stores import COUNTERS, open_counters
 from oborona.milter.worker import JOURNAL
+from oborona.policy.personal import PERSONAL
+from oborona.policy.ports import CounterCorrector
 from oborona.policy.settling import counts, unsettle
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import from_text, to_text
@@ -51,22 +50,27 @@ def forgive(asked: Asked, ident: str, reason: str, dry_run: bool) -> None:
     if dry_run:
         echo(f"{told}: would be taken back")
         return
-    folder = asked.state / COUNTERS
-    if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
     change = Change(at=now, by=person(), what=What.FORGIVE, reason=reason, name=name)
-    with written(asked) as store, store.taking_back(number, change) as first:
+    with written(asked) as store, spool(asked) as counters:
+        first = store.take_back(number, change)
         if first:
-            _take_back(asked, entry, late, now)
+            _take_back(counters, entry, late)
+            counters.flush(now)
     echo(f"{told}: {'taken back' if first else 'somebody else has just taken it back'}")
 
 
 def _why_not(asked: Asked, entry: Entry, now: float) -> str:
     """Return why there is nothing to take back; empty where there is."""
-    verdict = Verdict(action=entry.verdict, score=entry.score, line=entry.line, decided_by=entry.decided_by)
-    if entry.verdict not in (Action.SPAM, Action.REJECT):
-        return f"was no spam, but {entry.verdict}"
-    if not (counts(verdict) and entry.shingles):
+    found = _counted(entry)
+    if found is None:
+        return "was decided by a list of its readers, and the journal does not have what the site counted"
+    action, decided_by = found
+    verdict = Verdict(action=action, score=entry.score, line=entry.line, decided_by=decided_by)
+    if action not in (Action.SPAM, Action.REJECT):
+        return f"was not counted as spam, but as {action}"
+    if not entry.shingles:
+        return "has no pieces in the journal, or no longer"
+    if not counts(verdict):
         return "was not counted"
     if now - entry.time >= DAYS * DAY_S:
         return "is older than two weeks, and forgotten"
@@ -82,13 +86,16 @@ async def _journaled(asked: Asked, number: int) -> tuple[Entry, Late | None]:
     return entry, late
 
 
-def _take_back(asked: Asked, entry: Entry, late: Late | None, now: float) -> None:
-    with as_owner_of(asked.state / COUNTERS):
-        counters = open_counters(asked.loaded.settings, asked.state, "cli")
-        try:
-            unsettle(entry.shingles, entry.verdict, counters, at=entry.time)
-            if late is not None:  # was counted with the verdict of the first time
-                unsettle(late.shingles, entry.verdict, counters, at=late.time)
-            counters.flush(now)
-        finally:
-            counters.close()
+def _counted(entry: Entry) -> tuple[Action, str] | None:
+    """Return the action that was counted, and what decided it: the site's; None where that is not known."""
+    if entry.kept is not None and entry.kept.site is not None:
+        return entry.kept.site
+    return None if entry.decided_by == PERSONAL else (entry.verdict, entry.decided_by)
+
+
+def _take_back(counters: CounterCorrector, entry: Entry, late: Late | None) -> None:
+    found = _counted(entry)
+    if found is not None:
+        unsettle(entry.shingles, found[0], counters, at=entry.time)
+        if late is not None:  # was counted with the verdict of the first time
+            unsettle(late.shingles, found[0], counters, at=late.time)

@@ -19,6 +19,7 @@ import cdbx
 import msgspec
 
 from oborona.cli.reputation_flagged import Flagged
+from oborona.domains import normal
 from oborona.message.shingles import Type
 from oborona.reputation.flag import Flag
 from oborona.reputation.networks import plain
@@ -127,8 +128,12 @@ def _split(found: Sequence[Flagged]) -> tuple[list[tuple[str, Flag]], list[tuple
 
 
 def _is_domain(one: Flagged) -> bool:
-    """Tell whether it is a domain; links may lead to bare addresses, which say nothing about clients."""
-    return one.entity.type in DOMAINS and bool(one.entity.piece) and plain(one.entity.piece) is None
+    """Tell whether it is a domain; links may lead to bare addresses, which say nothing about clients.
+
+    Names come from mail: one that is no host's would be more than one line of a zone.
+    """
+    piece = one.entity.piece
+    return one.entity.type in DOMAINS and normal(piece) == piece != "" and plain(piece) is None
 
 
 def _domains(found: Sequence[Flagged]) -> list[Flagged]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import click
@@ -14,9 +14,12 @@ from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.cli.reputation_entity import kind_of
 from oborona.cli.shingle import name_of
+from oborona.counters.spooled import Spooled
+from oborona.errors import StoreError
 from oborona.milter.pinned.rows import Change, Note
 from oborona.milter.pinned.schema import FILE
 from oborona.milter.pinned.store import Store
+from oborona.milter.stores import COUNTERS, open_adding
 from oborona.reputation.pins import Pin
 from oborona.types import Shingle
 
@@ -46,6 +49,20 @@ def read(asked: Asked) -> Iterator[Store | None]:
         return
     with as_owner_of(asked.state), Store(asked.state / FILE, make=False) as store:
         yield store
+
+
+@contextmanager
+def spool(asked: Asked) -> Iterator[Spooled]:
+    """Counters to take something back from, or to forget something in: all of it is handed over when they are closed.
+
+    Raises:
+        StoreError: nobody counts here, or the spool can't be used.
+    """
+    folder = asked.state / COUNTERS
+    if not folder.is_dir():
+        raise StoreError(f"no spools in {folder}: has the writer run?")
+    with as_owner_of(folder), closing(open_adding(asked.loaded.settings, asked.state, "cli")) as counters:
+        yield counters
 
 
 def _check_state(asked: Asked) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+from email.header import decode_header, make_header
 from typing import Any
 
 import msgspec
@@ -144,6 +145,20 @@ async def test_another_readers_list_decides_for_nobody_else() -> None:
     found = await delivered(letter(one), JOE, EVE)
     assert (found[JOE]["X-Mras"], found[EVE]["X-Mras"]) == ("Probable", "Probable")
     assert "PERSONAL" not in found[EVE]["X-Mras-Reason"]
+
+
+@pytest.mark.parametrize("proved_by_the_journal", [True, False])
+async def test_a_reason_in_any_language_tells_that_anothers_list_decided(proved_by_the_journal: bool) -> None:
+    """It is an encoded word then, and goes to Eve by a delivery of her own: who has said nothing gets what the policy says."""
+    hits = (
+        RuleHit(name="PERSONAL", score=0.0, say="the mildest of 2 recipients' verdicts, by a list of theirs"),
+        RuleHit(name="A", score=110.0, say="«выигрыш»"),
+    )
+    one = judged(Action.ACCEPT, hits)
+    assert b"PERSONAL" not in letter(one)
+    found = await delivered(letter(one), EVE, looked=Written(one) if proved_by_the_journal else None)
+    reason = str(make_header(decode_header(found[EVE]["X-Mras-Reason"])))
+    assert (found[EVE]["X-Mras"], reason.removeprefix("score ")) == ("Probable", "A=110.0(«выигрыш»)")
 
 
 async def test_an_entry_that_is_being_written_is_waited_for_and_one_that_never_comes_proves_nothing() -> None:

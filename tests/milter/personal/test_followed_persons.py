@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -158,6 +159,7 @@ async def test_reading_that_takes_too_long_leaves_it_to_policy(
     await persons.look()
     with monkeypatch.context() as patched:
         patched.setattr(follow, "READ_S", 0.0)
+        patched.setattr(follow, "REST_S", 0.0)
         assert await persons.of(JOE) is NOBODY
     await persons.look()
     assert persons.stale, "a look is no reading"
@@ -167,6 +169,32 @@ async def test_reading_that_takes_too_long_leaves_it_to_policy(
         "persons can't be read, policy decides alone",
         "persons are read again",
     ]
+
+
+async def test_mail_to_a_hundred_people_waits_for_a_store_that_hangs_but_once(
+    path: Path, persons: FollowedPersons, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan has its deadline: what nobody has judged by then is let in without a score."""
+    people = [f"{number}@b.example" for number in range(100)]
+    for one in people:
+        say(path, one)
+    await persons.look()
+    waited = 0
+
+    async def hangs(*_: object) -> list[object]:
+        nonlocal waited
+        waited += 1
+        await asyncio.Event().wait()
+        return []
+
+    with monkeypatch.context() as patched:
+        patched.setattr(follow, "READ_S", 0.01)
+        patched.setattr(follow, "REST_S", 60.0)
+        patched.setattr(persons, "_rows", hangs)
+        assert [await persons.of(one) for one in people] == [NOBODY] * 100
+    assert (waited, persons.looked["failed"]) == (1, 100)
+    persons._rests_until = 0.0  # a minute later
+    assert says(await persons.of(people[-1])) is Side.DENY
 
 
 def test_the_filter_has_all_that_were_added_and_few_others() -> None:

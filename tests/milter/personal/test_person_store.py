@@ -154,6 +154,21 @@ def test_whose_outgoing_mail_teaches_contacts(
     assert path.exists() is (number > 0), "no store is begun for nothing"
 
 
+def test_who_writes_under_a_tag_learns_contacts_for_themselves(path: Path) -> None:
+    """Else joe+shop@ would be somebody, and what joe@ has said no longer hold there."""
+    learns = Contacts(path, "sender")
+    tagged = "joe+shop@b.example"
+    learns.wrote(
+        Envelope(login="joe", sender=tagged, recipients=(ANN, JOE, tagged)),
+        Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="x"),
+        NOW,
+    )
+    learns.close()
+    with Store(path) as store:
+        assert store.persons() == [JOE]
+        assert [one.value for one in store.of(JOE).entries] == [ANN]
+
+
 def test_a_store_that_cant_be_written_costs_contacts_and_is_told_once(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

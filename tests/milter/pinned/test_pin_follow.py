@@ -93,6 +93,17 @@ def test_trouble_is_said_once_and_what_was_known_stays(
     assert messages(caplog)[3:] == ["pins are read again"]
 
 
+def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> None:
+    """As of a list that is imported each day, with other addresses in it."""
+    with Store(path) as store:
+        for day in range(3):
+            ended = [Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, 2.0) for number in range(9)]
+            store.put([*ended, pin()])
+            followed.look()
+    assert len(followed._book) == 1
+    assert flag(followed) == "bad"
+
+
 def test_what_was_cleared_while_the_store_could_not_be_read_is_not_held_on_to(
     path: Path, followed: FollowedPins
 ) -> None:
