@@ -2,25 +2,41 @@
 
 python benchmarks/histories.py
 python benchmarks/histories.py --say      with the evidence
+python benchmarks/histories.py --unread   as where nobody tells what is read or deleted unread
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests has their reader
 
 from oborona.reputation.judgement.judge import judge
 from tests.reputation.histories import counted, histories
 
+_READ: Final = re.compile(r"\d+ (reads?|deleted)(, )?")
 
-async def show(*, say: bool) -> None:
+
+def unread(events: list[str]) -> list[str]:
+    """Return events without what readers did."""
+    left = (_READ.sub("", event).rstrip(", ") for event in events)
+    return [event for event in left if not event.endswith(":")]
+
+
+async def show(*, say: bool, told: bool) -> None:
     """Judge all, and print."""
     print("trust  flag     karma  at connect  history")
-    for history in histories():
+    for table in histories():
+        history = table
+        if not told:
+            history = msgspec.structs.replace(table, own=unread(table.own), around=unread(table.around))
         past, around, repip, karma = await counted(history)
         found = judge(past, around if history.around else None)
         connect = repip.flag if history.entity == "address" else ""
@@ -35,7 +51,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--say", action="store_true", help="with the evidence")
-    asyncio.run(show(say=parser.parse_args().say))
+    parser.add_argument("--unread", action="store_true", help="nobody tells what is read or deleted unread")
+    asked = parser.parse_args()
+    asyncio.run(show(say=asked.say, told=not asked.unread))
 
 
 if __name__ == "__main__":

@@ -130,9 +130,13 @@ TYPES: Final[dict[Type, Group]] = {
     Type.SUBJECT_TEMPLATE: Group(
         "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the reader's name"
     ),
-    Type.ENTITY_RECIPIENT: Group("EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"),
+    Type.ENTITY_RECIPIENT: Group(
+        "EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"
+    ),
     Type.ENTITY_RECIPIENTS: Group(
-        "EntityRecipients", "unique pairs", "recipients per client address, author, his domain, link domain, contact"
+        "EntityRecipients",
+        "unique pairs",
+        "recipients per client address, author, his domain, link domain, contact",
     ),
     Type.AUTHOR: Group("Author", "sender", "address of the From field, where authentication proved it"),
     Type.AUTHOR_DOMAIN: Group("AuthorDomain", "sender", "its registrable domain, where that was proved"),

@@ -27,7 +27,7 @@ MAX_PAIRED_LINKS: Final = 5  # domains of links, the first ones: where a reader 
 IP_MINIMA: Final = 8  # min-hashes that count client addresses
 RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
 SENDER_MINIMA: Final = 4  # min-hashes that count authors
-MAX_REACHED: Final = 8  # recipients of one message that count for its entities; of more, who wrote to them is one and known
+MAX_REACHED: Final = 8  # recipients of one message that count for its entities: who wrote to more is known
 MAX_REACHING: Final = 2  # link domains that count recipients: where a reader clicks first
 MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender: a read each
 
@@ -89,8 +89,9 @@ def pairs(
 def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -> tuple[Pair, ...]:
     """Return the pairs of what a message is judged by with its recipients, so that it is known how many people each reaches.
 
-    What it is judged by: the proved author first, the client's address, the author's domain, the first link domains that are not the author's own, the first
-    telephone number and the first wallet. The number of its type keeps a domain that writes and a domain that is linked to apart.
+    What it is judged by: the proved author first, the client's address, the author's domain, the account, the proved sender where there is no author, the
+    first link domains that are not the author's own, the first telephone number and the first wallet. The number of its type keeps a domain that writes and
+    a domain that is linked to apart.
 
     Args:
         message: parsed.
@@ -103,6 +104,8 @@ def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -
         (Type.AUTHOR, (who.author,)),
         (Type.CLIENT_IP, (envelope.client.ip,)),
         (Type.AUTHOR_DOMAIN, (who.author_domain,)),
+        (Type.ACCOUNT, (who.account,)),
+        (Type.PROVED_SENDER, ("" if who.author else who.sender,)),
         (Type.LINK_DOMAIN, (domain for domain in linked if domain != who.author_domain)),
         (Type.PHONE, _named(message, Kind.PHONE)),
         (Type.WALLET, _named(message, Kind.WALLET)),

@@ -5,7 +5,10 @@ judge one costs some hundred times what a base record does, so only these are lo
 
     who        the account; the proved author and his domain; the proved sender where there is no author
     from       `LEAST_SEEN` messages of two weeks on; below that the base record says all there is
-    again      in the next ten minutes, when it has `GROWN` times as much mail, or as much that speaks against it
+    again      in the next ten minutes; when it has more than `GROWN` times as much mail, and `MORE` messages more; when it has more than `GROWN` times as
+               much that people or we said of it, the first word included
+
+An author is judged by what lies around him, too, his domain, whether or not that is judged again: the same counts give the same judgement.
 
 Memory: `KEPT` judgements of a process, the least recently asked for go first.
 """
@@ -29,6 +32,7 @@ from oborona.types import Metric, Prefix, Proved, Shingle, Window
 
 LEAST_SEEN: Final = 20  # messages of two weeks
 GROWN: Final = 1.25
+MORE: Final = 20  # messages: a quarter of a small past is a few, and it would be looked at for each few
 KEPT: Final = 4096
 
 Judgements = Mapping[int, Judgement]
@@ -63,7 +67,7 @@ class Pasts:
         if kept is None or kept.bucket != bucket_of(now):
             return None
         seen, against = _size(row)
-        if seen > GROWN * kept.seen or against > GROWN * kept.against:
+        if seen > max(GROWN * kept.seen, kept.seen + MORE) or against > GROWN * kept.against:
             return None
         self._kept.move_to_end(shingle)
         return kept.judgement
@@ -97,10 +101,10 @@ async def judge_pasts(
             continue
         shingle = hasher.shingle(kind, piece)
         kept = pasts.of(shingle, rows[0], now)
-        if kept is None:
-            wanted[kind] = shingle, piece
-        else:
+        if kept is not None:
             found[kind] = kept
+        if kept is None or (kind == Type.AUTHOR_DOMAIN and Type.AUTHOR in wanted):
+            wanted[kind] = shingle, piece
     if not wanted:
         return found, ()
     try:
@@ -109,6 +113,8 @@ async def judge_pasts(
         return found, (f"counters: {error}",)
     around = lines.get(Type.AUTHOR_DOMAIN)
     for number, line in lines.items():
+        if number in found:
+            continue
         found[number] = judge(line, around if number == Type.AUTHOR else None)
         pasts.keep(wanted[number][0], known.rows[number][0], now, found[number])
     return found, ()

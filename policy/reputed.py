@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -23,7 +22,7 @@ from oborona.reputation.address import RepIP
 from oborona.reputation.entity import RepEntity, Sort, Standing, is_shared, judge, standing
 from oborona.reputation.flag import Flag
 from oborona.reputation.karma import PINNED, Standings, karma
-from oborona.reputation.pins import NoPins, Pins
+from oborona.reputation.pins import Pins
 from oborona.types import Metric, Proved, Shingle, Window
 
 SORTS: Final[tuple[tuple[int, str, str], ...]] = (
@@ -80,7 +79,7 @@ def pins_of(asked: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
         pins: in force.
         now: Unix seconds: what is over then says nothing.
     """
-    if isinstance(pins, NoPins):
+    if pins.none_of(asked):
         return NOT_PINNED
     found: dict[int, dict[int, Standing]] = {}
     for at, shingle in enumerate(asked):
@@ -110,7 +109,8 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
     known, who, pinned = facts.known, seen.who, seen.pinned
     names = _Names(facts, seen)
     shared = _shared(facts, seen, names)
-    everybodys = partial(_is_everybodys, names, shared, facts.recipient_domain)
+    reader = facts.recipient_domain
+    everybodys = partial(_is_everybodys, names, shared | {registrable(reader)}, reader)
     entities = judge(_sorts(known, pinned), names.of, everybodys)
     account, author, sender, domain = (_one(known, pinned, kind, seen.judgements) for kind in _WHO)
     user = account if who.account else author if who.author else sender
@@ -210,7 +210,7 @@ def _is_everybodys(names: _Names, shared: frozenset[str], reader: str, kind: int
         return names.of(kind, place).rpartition("@")[2] == reader
     if kind in (Type.LINK_DOMAIN, Type.HOST):
         name = names.of(kind, place)
-        return bool(name) and registrable(name) in shared | {registrable(reader)}
+        return bool(name) and registrable(name) in shared
     return False
 
 
@@ -231,17 +231,21 @@ class _Names:
     def __init__(self, facts: Facts, seen: Seen) -> None:
         self._facts = facts
         self._seen = seen
-        self._found: dict[int, dict[int, str]] = {}  # hash → name, by type
+        self._found: dict[int, list[str]] = {}  # by type, in the order of its places
 
     def of(self, kind: int, place: int) -> str:
         """Return a name; empty where the facts do not have it."""
         if kind not in self._found:
-            hasher = self._seen.hasher
-            self._found[kind] = {hasher.shingle(kind, name).hash: name for name in self._candidates(kind)}
-        if not self._found[kind]:
-            return ""
-        asked = (one.hash for one in self._facts.known.asked if one.type == kind)
-        return self._found[kind].get(next(islice(asked, place, None), 0), "")
+            self._found[kind] = self._named(kind)
+        named = self._found[kind]
+        return named[place] if place < len(named) else ""
+
+    def _named(self, kind: int) -> list[str]:
+        hasher = self._seen.hasher
+        names = {hasher.shingle(kind, name).hash: name for name in self._candidates(kind)}
+        if not names:
+            return []
+        return [names.get(found, "") for one, found in self._facts.known.asked if one == kind]
 
     def _candidates(self, kind: int) -> Iterable[str]:
         fact = _FACTS[kind]

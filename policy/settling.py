@@ -38,7 +38,7 @@ def settle(
 ) -> None:
     """Count a message once its answer is given; one that was put off is counted when it comes again.
 
-    What memory alone has decided is not counted: it would feed on itself.  That it was refused is written beside the counts, which no judgement reads.
+    What memory alone has decided is not counted: it would feed on itself.  That it was refused is written beside the counts, where no judgement reads it.
 
     Args:
         pieces: of the message.
@@ -59,7 +59,7 @@ def settle(
 def settle_refused(
     envelope: Envelope, hasher: Hasher, location: Location, counters: CounterWriter, *, now: float
 ) -> None:
-    """Write down that a client or sender was refused before its content: beside the counts, which no judgement reads."""
+    """Write down that a client or sender was refused before its content: beside the counts, where no judgement reads it."""
     _beside(envelope_shingles(envelope, hasher, location).shingles, REFUSABLE, counters, now, Prefix.REFUSED)
 
 

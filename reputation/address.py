@@ -1,6 +1,6 @@
 """RepIP: what the counters remember of a client address and of its network, as one of four flags and a number.
 
-Every message is evidence, by weight (`Weights`): a spam verdict of ours counts as one bad message, a complaint as five (most people never
+Every message is evidence, by weight (`oborona.reputation.evidence`): a spam verdict of ours counts as one bad message, a complaint as five (most people never
 complain), a trap hit as ten (nobody ever asked for mail there), a pardon as five good ones.
 
     bad, good   today in full, older a quarter                   all bad, all good   two weeks in full
@@ -43,11 +43,11 @@ forget`, `oborona reputation set`).  `docs/repip.md` has what it refuses in thir
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Final, NamedTuple
 
 import msgspec
 
+from oborona.reputation.evidence import PRIOR, Evidence, Weight, margin, mean
 from oborona.reputation.flag import Flag
 
 
@@ -84,16 +84,7 @@ class RepIP(msgspec.Struct, frozen=True, kw_only=True):
         return 100 * (1 - 2 * self.share)
 
 
-class Weights:
-    """How much each kind of evidence counts, in messages."""
-
-    COMPLAINT: Final = 5.0
-    TRAP: Final = 10.0
-    PARDON: Final = 5.0
-    OLD: Final = 0.25  # of what is older than a day
-    PRIOR: Final = 4.0  # how many messages the network's history is worth, and ignorance of the network
-
-
+OLD: Final = 0.25  # weight of what is older than a day
 BAD_LEAST: Final = 20.0  # fresh
 BAD_LOW: Final = 0.5
 BAD_TO_GOOD: Final = 1.2
@@ -147,9 +138,10 @@ def judge(address: History, network: History) -> RepIP:
     """
     own = _evidence(address.day, address.fortnight)
     others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
-    near = (others.all_bad + Weights.PRIOR / 2) / (others.all_bad + others.all_good + Weights.PRIOR)
-    share = _share(own.bad, own.good, near)
-    low, high = _interval(share, own.bad + own.good)
+    known = own.bad + own.good
+    share = mean(Evidence(own.bad, own.good), mean(Evidence(others.all_bad, others.all_good)))
+    sure = margin(share, known)
+    low, high = share - sure, share + sure
     neighbour = not own.spoken_for and _is_bad(others)
     flag = Flag.UNKNOWN
     if _judged(own, others, low) or _cried_out(own) or (neighbour and 2 * own.bad_messages > own.all_good):
@@ -164,11 +156,10 @@ def judge(address: History, network: History) -> RepIP:
         flag = Flag.POOR
     elif own.good >= GOOD_LEAST and high <= GOOD_HIGH and own.all_good >= GOOD_TO_CRY * own.all_cries:
         flag = Flag.GOOD
-    known = own.bad + own.good
     return RepIP(
         flag=flag,
         share=share,
-        confidence=known / (known + Weights.PRIOR),
+        confidence=known / (known + PRIOR),
         say=_say(address, network, known=bool(known), neighbour=neighbour),
     )
 
@@ -180,11 +171,11 @@ def _less(all_: Counts, part: Counts) -> Counts:
 def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
     bad_day, good_day = _weigh(day)
     bad_all, good_all = _weigh(fortnight)
-    old = Weights.OLD * max(0.0, bad_all - bad_day)
+    old = OLD * max(0.0, bad_all - bad_day)
     settled = max(0.0, good_all - good_day)
     return _Evidence(
         bad=bad_day + old,
-        good=good_day + Weights.OLD * settled,
+        good=good_day + OLD * settled,
         fresh=bad_day + min(OLD_MOST, old),
         all_bad=bad_all,
         all_good=good_all,
@@ -197,21 +188,12 @@ def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
 
 
 def _weigh(counts: Counts) -> tuple[float, float]:
-    bad = counts.spam + Weights.COMPLAINT * counts.complaints + Weights.TRAP * counts.traps
-    return bad, _passed(counts) + Weights.PARDON * counts.pardons
+    bad = counts.spam + Weight.COMPLAINT * counts.complaints + Weight.TRAP * counts.traps
+    return bad, _passed(counts) + Weight.PARDON * counts.pardons
 
 
 def _passed(counts: Counts) -> int:
     return max(0, counts.seen - counts.spam - counts.complaints - counts.traps)
-
-
-def _share(bad: float, good: float, prior: float) -> float:
-    return (bad + Weights.PRIOR * prior) / (bad + good + Weights.PRIOR)
-
-
-def _interval(share: float, known: float) -> tuple[float, float]:
-    margin = 2 * sqrt(share * (1 - share) / (known + Weights.PRIOR + 1))
-    return share - margin, share + margin
 
 
 def _judged(own: _Evidence, others: _Evidence, low: float) -> bool:

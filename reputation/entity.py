@@ -7,13 +7,14 @@ for the two weeks before; good mail of two weeks counts whole (`oborona.reputati
     good   = messages that were no spam, less those complained of and trapped, + 5 pardons          two weeks
     share  = (bad + 2) / (bad + good + 4)               expected share of bad mail
     trust  = 100 n (good - bad) / (n + 4)^2             n = bad + good: share, drawn to 0 where there is little to go by;
-             above 0 times good / (good + 20)           good is believed later than bad: nobody is good at once
+             above 0 times tried / (tried + 20)         good is believed later than bad: nobody is good at once
+    tried  = good, of which messages of today count no more than older ones and 5: what was warmed up in an hour is not known
 
 Trust never falls with a further pardon or good message, and never rises with a further spam verdict, complaint or trap hit.
 
 Of a message's entities the worst one speaks.  None speaks for it: anybody can link to a good site.  A domain that many senders share (a shortener, a
 place for everybody's files) is not judged, nor is a host of it: known ones by their names, others by their past: in the days before today
-`SHARED_SENDERS` different authors linked to it, and a fifth of that mail, 20 messages at least, was good.  The links to it are judged each.
+`SHARED_SENDERS` different authors linked to it, and a fifth of that mail, 20 messages at least, was good, less 5 for a complaint and 10 for a trap.  The links to it are judged each.
 
 Sudden: today `SUDDEN_SEEN` messages of `SUDDEN_SENDERS` authors and more link to a domain, ten times an average day of the two weeks before.
 Fresh: a domain that nobody here linked to before the last day.
@@ -24,13 +25,12 @@ Source: Beta-binomial model, as of `oborona.reputation.address`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import sqrt
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.evidence import DEVIATIONS, PRIOR, Weight
+from oborona.reputation.evidence import PRIOR, Weight, margin
 from oborona.reputation.flag import Flag
 from oborona.types import Metric, Window
 
@@ -40,6 +40,7 @@ Row = Sequence[Sequence[int]]
 MAX_ENTITIES: Final = 100  # of one message
 OLD: Final = 0.25  # weight of bad evidence from before the last day
 SLOW: Final = 20.0  # good messages at which half of it is believed
+UNTRIED: Final = 5  # good messages of the last day that count without older ones
 SHARED_SENDERS: Final = 30  # authors a day, added up over the days before
 SHARED_GOOD: Final = 20  # messages
 SUDDEN_SEEN: Final = 50  # messages of the last day
@@ -53,17 +54,10 @@ GOOD_LEAST: Final = 20.0
 GOOD_HIGH: Final = 0.1  # the high end
 TOLD: Final = 3  # entities that are named
 
-_SEEN, _SPAM, _COMPLAINTS, _PARDONS, _TRAPS = (
-    int(Metric.SEEN),
-    int(Metric.SPAM),
-    int(Metric.COMPLAINTS),
-    int(Metric.PARDONS),
-    int(Metric.TRAPS),
-)
-_COMPLAINED, _TRAPPED = (
-    int(Weight.COMPLAINT) + 1,
-    int(Weight.TRAP) + 1,
-)  # what was complained of is no good message
+_SEEN, _SPAM, _COMPLAINTS, _TRAPS = map(int, (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS))
+_COMPLAINT, _TRAP, _PARDON = Weight.COMPLAINT, Weight.TRAP, Weight.PARDON
+_COMPLAINED, _TRAPPED = int(_COMPLAINT) + 1, int(_TRAP) + 1  # what was complained of is no good message
+_BAD: Final = Flag.BAD  # an enum's member is looked up in Python
 _DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
 
 
@@ -121,7 +115,13 @@ def standing(row: Row) -> Standing:
         return _NOTHING
     bad, good = _evidence(row)
     share = (bad + PRIOR / 2) / (bad + good + PRIOR)
-    return Standing(_flag(bad, good), _trust(bad, good), share, counts=fortnight)
+    trust, flag = _trust(bad, good), _flag(bad, good)
+    if trust > 0:
+        tried = _tried(row)
+        trust *= tried / (tried + SLOW)
+        if flag is Flag.GOOD and tried < GOOD_LEAST:
+            flag = Flag.UNKNOWN
+    return Standing(flag, trust, share, counts=fortnight)
 
 
 def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
@@ -133,7 +133,9 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
         shared: asked of those that something speaks against.
     """
     sudden = fresh = bad = 0
-    found: list[_Found] = []
+    found: list[
+        tuple[float, Sort, int]
+    ] = []  # trust of those that something speaks against, and where they are
     came: list[str] = []
     room = MAX_ENTITIES
     for sort in sorts:
@@ -148,12 +150,12 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
                 continue  # more good than bad, even if all of it were of today
             against, good = _evidence(row)
             if against > good and place not in sort.pinned and not shared(sort.kind, place):
-                bad += _flag(against, good) is Flag.BAD
-                found.append(_Found(_trust(against, good), sort, place))
+                bad += against >= BAD_LEAST and _flag(against, good) is _BAD
+                found.append((_trust(against, good), sort, place))
         for place, said in sort.pinned.items():
             if said.trust < 0 and place < len(rows):
-                bad += said.flag is Flag.BAD
-                found.append(_Found(said.trust, sort, place))
+                bad += said.flag is _BAD
+                found.append((said.trust, sort, place))
         if sort.linked:
             for place, row in enumerate(rows):
                 today = row[_DAY][_SEEN]
@@ -164,26 +166,18 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
     if not (found or sudden or fresh):
         return CLEAR
     found.sort(key=_BY_TRUST)
-    told = [
-        (one, one.sort.pinned.get(one.place) or standing(one.sort.rows[one.place])) for one in found[:TOLD]
+    says = [
+        f"{_named(sort, place, name)} {pin.say if (pin := sort.pinned.get(place)) else words(sort.rows[place][_FORTNIGHT])}"
+        for _, sort, place in found[:TOLD]
     ]
-    says = [f"{_named(one.sort, one.place, name)} {judged.say}" for one, judged in told]
     return RepEntity(
-        flag=told[0][1].flag if told else Flag.UNKNOWN,
-        worst=found[0].trust if found else 0.0,
+        flag=_flag_of(*found[0][1:]) if found else Flag.UNKNOWN,
+        worst=found[0][0] if found else 0.0,
         bad=bad,
         sudden=sudden,
         fresh=fresh,
         say="; ".join([*says, *came[:TOLD]]),
     )
-
-
-class _Found(NamedTuple):
-    """An entity that something speaks against."""
-
-    trust: float
-    sort: Sort
-    place: int
 
 
 def is_shared(row: Row, senders: Row) -> bool:
@@ -195,8 +189,13 @@ def is_shared(row: Row, senders: Row) -> bool:
     """
     day, fortnight = row[_DAY], row[_FORTNIGHT]
     before = senders[_FORTNIGHT][_SEEN] - senders[_DAY][_SEEN]
-    good = fortnight[_SEEN] - fortnight[_SPAM] - day[_SEEN] + day[_SPAM]
+    good = _passed(fortnight) - _passed(day)
     return before >= SHARED_SENDERS and good >= max(SHARED_GOOD, fortnight[_SEEN] / 5)
+
+
+def _passed(counts: Sequence[int]) -> float:
+    """Return how much mail was good, by weight: what people complain of is shared by nobody."""
+    return counts[_SEEN] - counts[_SPAM] - _COMPLAINT * counts[_COMPLAINTS] - _TRAP * counts[_TRAPS]
 
 
 def is_sudden(row: Row, senders: Row) -> bool:
@@ -211,43 +210,52 @@ def is_sudden(row: Row, senders: Row) -> bool:
 
 def words(counts: Sequence[int]) -> str:
     """Return what two weeks counted: `390 spam of 400, 3 complaints`."""
-    parts = [f"{counts[_SPAM]} spam of {counts[_SEEN]}"]
-    for metric, what in ((_COMPLAINTS, "complaints"), (_TRAPS, "traps"), (_PARDONS, "pardons")):
-        if counts[metric]:
-            parts.append(f"{counts[metric]} {what}")
-    return ", ".join(parts)
+    seen, spam, complaints, pardons, _, traps = counts
+    said = f"{spam} spam of {seen}"
+    if complaints:
+        said += f", {complaints} complaints"
+    if traps:
+        said += f", {traps} traps"
+    return f"{said}, {pardons} pardons" if pardons else said
 
 
 def _evidence(row: Row) -> tuple[float, float]:
     """Return what speaks against an entity and for it, in messages."""
-    day, fortnight = row[_DAY], row[_FORTNIGHT]
-    whole, today = _against(fortnight), _against(day)
-    fine = fortnight[_SEEN] - fortnight[_SPAM] - fortnight[_COMPLAINTS] - fortnight[_TRAPS]
-    bad = today + OLD * (whole - today) if whole > today else today
-    return bad, max(0, fine) + Weight.PARDON * fortnight[_PARDONS]
+    # by place and without a call: this is asked of each entity that something speaks against
+    seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
+    fine = seen - spam - complaints - traps
+    good = max(0, fine) + _PARDON * pardons
+    whole = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
+    _, spam, complaints, pardons, _, traps = row[_DAY]
+    today = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
+    return (today + OLD * (whole - today) if whole > today else today), good
 
 
-def _against(counts: Sequence[int]) -> float:
-    spam = counts[_SPAM] - counts[_PARDONS]
-    return max(0, spam) + Weight.COMPLAINT * counts[_COMPLAINTS] + Weight.TRAP * counts[_TRAPS]
+def _tried(row: Row) -> float:
+    """Return how much good mail is old enough to be believed, what people took out of the spam folder included."""
+    seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
+    fine = seen - spam - complaints - traps
+    seen, spam, complaints, _, _, traps = row[_DAY]
+    today = max(0, seen - spam - complaints - traps)
+    older = max(0, fine - today)
+    return older + min(today, older + UNTRIED) + _PARDON * pardons
 
 
 def _trust(bad: float, good: float) -> float:
     known = bad + good
-    trust = 100 * known * (good - bad) / (known + PRIOR) ** 2
-    return trust * good / (good + SLOW) if trust > 0 else trust
+    return 100 * known * (good - bad) / (known + PRIOR) ** 2
 
 
 def _flag(bad: float, good: float) -> Flag:
     if bad < POOR_LEAST and good < GOOD_LEAST:
         return Flag.UNKNOWN
     share = (bad + PRIOR / 2) / (bad + good + PRIOR)
-    margin = DEVIATIONS * sqrt(share * (1 - share) / (bad + good + PRIOR + 1))
-    if bad >= BAD_LEAST and share - margin >= BAD_LOW:
+    sure = margin(share, bad + good)
+    if bad >= BAD_LEAST and share - sure >= BAD_LOW:
         return Flag.BAD
-    if bad >= POOR_LEAST and share - margin >= POOR_LOW:
+    if bad >= POOR_LEAST and share - sure >= POOR_LOW:
         return Flag.POOR
-    return Flag.GOOD if good >= GOOD_LEAST and share + margin <= GOOD_HIGH else Flag.UNKNOWN
+    return Flag.GOOD if good >= GOOD_LEAST and share + sure <= GOOD_HIGH else Flag.UNKNOWN
 
 
 CLEAR: Final = RepEntity()
@@ -260,6 +268,11 @@ _NONE: Final[Row] = ((0,) * len(Metric),) * len(Window)
 
 def _of(senders: Sequence[Row], place: int) -> Row:
     return senders[place] if place < len(senders) else _NONE
+
+
+def _flag_of(sort: Sort, place: int) -> Flag:
+    said = sort.pinned.get(place)
+    return said.flag if said else _flag(*_evidence(sort.rows[place]))
 
 
 def _named(sort: Sort, place: int, name: Name) -> str:

@@ -52,9 +52,14 @@ def mean(evidence: Evidence, near: float = 0.5) -> float:
 
 
 def least(evidence: Evidence, near: float = 0.5) -> float:
-    """Return the least share of bad mail to be expected, DEVIATIONS below the mean; it may be below 0.
+    """Return the least share of bad mail to be expected, DEVIATIONS below the mean; it may be below 0."""
+    share = mean(evidence, near)
+    return share - margin(share, evidence.known)
+
+
+def margin(share: float, known: float) -> float:
+    """Return DEVIATIONS of a share of bad mail, in which so many messages are known.
 
     Source: the normal approximation of the Beta posterior.
     """
-    share = mean(evidence, near)
-    return share - DEVIATIONS * sqrt(share * (1 - share) / (evidence.known + PRIOR + 1))
+    return DEVIATIONS * sqrt(share * (1 - share) / (known + PRIOR + 1))

@@ -41,6 +41,9 @@ PINNED: Final = {Flag.GOOD: 100.0, Flag.UNKNOWN: 0.0, Flag.POOR: -50.0, Flag.BAD
 """The trust that a pin gives."""
 
 
+_Part = tuple[str, float, Standing]
+
+
 class Part(msgspec.Struct, frozen=True):
     """What one reputation adds to karma."""
 
@@ -84,32 +87,35 @@ def karma(of: Standings) -> Karma:
         of: what is remembered.
     """
     sender = min(of.sender.trust, 0.0) if of.has_author else of.sender.trust
-    own = (
-        ("account", _points(of.account.trust, ACCOUNT), of.account),
-        ("author", _points(of.author.trust, AUTHOR), of.author),
-        ("sender", _points(sender, SENDER, SENDER_BAD), of.sender),
-    )
-    around = (
-        ("domain", _points(of.domain.trust, DOMAIN), of.domain),
-        ("address", _points(of.address.trust, ADDRESS), of.address),
-        ("network", _points(of.network.trust, NETWORK), of.network),
-        ("system", _points(of.system.trust, SYSTEM), of.system),
-    )
-    vouched = sum([points for _, points, _ in around if points > 0])
-    past = sum([points for _, points, _ in own if points > 0])
+    past = vouched = 0.0
+    own: list[_Part] = []
+    around: list[_Part] = []
+    # most of what may stand behind a message is not known, and costs a look
+    for name, trust, good, bad, by in (
+        ("account", of.account.trust, ACCOUNT, ACCOUNT, of.account),
+        ("author", of.author.trust, AUTHOR, AUTHOR, of.author),
+        ("sender", sender, SENDER, SENDER_BAD, of.sender),
+        ("entities", min(of.entities.trust, 0.0), 0.0, ENTITIES, of.entities),
+    ):
+        if trust:
+            points = trust / 100 * (good if trust > 0 else bad)
+            past += max(points, 0.0)
+            own.append((name, points, by))
+    for name, by, most in (
+        ("domain", of.domain, DOMAIN),
+        ("address", of.address, ADDRESS),
+        ("network", of.network, NETWORK),
+        ("system", of.system, SYSTEM),
+    ):
+        if by.trust:
+            points = by.trust / 100 * most
+            vouched += max(points, 0.0)
+            around.append((name, points, by))
     loudest = min(1.0, past / vouched) if vouched else 1.0
-    parts = [
-        *own,
-        *((name, points * loudest if points > 0 else points, by) for name, points, by in around),
-        ("entities", _points(min(of.entities.trust, 0.0), ENTITIES), of.entities),
-    ]
+    parts = own + [(name, points * loudest if points > 0 else points, by) for name, points, by in around]
     total = sum([points for _, points, _ in parts])
     told = sorted([one for one in parts if abs(one[1]) >= LEAST], key=lambda one: -abs(one[1]))
     return Karma(
         value=round(max(-100.0, min(100.0, total))),
         parts=tuple([Part(name, points, by.say) for name, points, by in told]),
     )
-
-
-def _points(trust: float, good: float, bad: float = 0.0) -> float:
-    return trust / 100 * (good if trust > 0 else bad or good)

@@ -7,7 +7,7 @@ entity alone: that of an address says nothing of its network, and that of a netw
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -52,6 +52,10 @@ class Pins(Protocol):
         """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
         ...
 
+    def none_of(self, shingles: Sequence[Shingle]) -> bool:
+        """Tell whether none of some entities is pinned, as in most messages: one look instead of one for each."""
+        ...
+
 
 class NoPins:
     """Nobody has said anything."""
@@ -59,6 +63,10 @@ class NoPins:
     def of(self, shingle: Shingle, now: float) -> Pin | None:
         """Return None."""
         return None
+
+    def none_of(self, shingles: Sequence[Shingle]) -> bool:
+        """Return True."""
+        return True
 
 
 class Book:
@@ -79,6 +87,10 @@ class Book:
         pin = self._pins.get(shingle)
         return None if pin is None or pin.expired(now) else pin
 
+    def none_of(self, shingles: Sequence[Shingle]) -> bool:
+        """Tell whether none of some entities is pinned; a pin that is over may still be one."""
+        return not self._pins or self._pins.keys().isdisjoint(shingles)
+
     def put(self, pin: Pin) -> None:
         """Take a pin, in the place of the entity's last one."""
         self._pins[pin.shingle] = pin
@@ -86,6 +98,10 @@ class Book:
     def drop(self, shingle: Shingle) -> None:
         """Forget the pin of an entity; nothing happens where there is none."""
         self._pins.pop(shingle, None)
+
+    def forget(self, now: float) -> None:
+        """Forget what is over at Unix time `now`."""
+        self._pins = {shingle: pin for shingle, pin in self._pins.items() if not pin.expired(now)}
 
     def flags(self, now: float) -> dict[str, int]:
         """Return how many are in force at Unix time `now`, by flag."""

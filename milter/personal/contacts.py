@@ -52,10 +52,11 @@ class Contacts:
         if not envelope.login or self._learned == "none" or verdict.action is not Action.ACCEPT:
             return
         address = mail_address(envelope.sender)
-        person = untagged(address) or address  # joe+shop@ would have lists of its own, and no longer those of joe@
+        person = untagged(address) or address  # else joe+shop@ would be somebody, without the lists of joe@
         if not person or len(envelope.recipients) > MOST_RECIPIENTS or self._number >= MOST_WAITING:
             return
-        if self._learned == "login" and envelope.login.lower() not in (person, person.rpartition("@")[0], address):
+        theirs = (address, person, person.rpartition("@")[0])
+        if self._learned == "login" and envelope.login.lower() not in theirs:
             return
         there = self._waiting.setdefault(person, {})
         before = len(there)

@@ -27,7 +27,7 @@ from oborona.reputation.personal import NOBODY, Personal, mail_address
 
 LOOK_S: Final = 0.25  # between looks at the store
 READ_S: Final = 0.5  # that reading one person may take; then policy decides alone
-REST_S: Final = 1.0  # after that nobody is read, so that mail to a hundred people does not wait for each of them
+REST_S: Final = 1.0  # that nobody is read after that: mail to a hundred people waits once
 CACHE_OCTETS: Final = 8 << 20  # of memory for what was read: some 700 persons of 100 entries
 
 _VERSION: Final = "SELECT number FROM version"

@@ -109,7 +109,7 @@ class Store(SharedFile):
             contacts: addresses among them cease to be contacts, too.
         """
         with self._change() as change:
-            who, gone = change.person(person), 0
+            who, gone = change.known(person), 0
             for kind, value in things:
                 gone += change.db.execute(
                     "DELETE FROM entry WHERE person = ? AND contact <= ? AND kind = ? AND value = ?",
@@ -120,7 +120,7 @@ class Store(SharedFile):
     def clear(self, person: str) -> int:
         """Forget a person; return how many entries that were."""
         with self._change() as change:
-            who = change.person(person)
+            who = change.known(person)
             change.db.execute("UPDATE person SET strictness = 1 WHERE id = ?", (who,))
             return change.db.execute("DELETE FROM entry WHERE person = ?", (who,)).rowcount
 
@@ -210,6 +210,13 @@ class _Change:
             (address, self._number),
         ).fetchall()
         return int(who)
+
+    def known(self, address: str) -> int | None:
+        """Return the id of a person, who has changed now; None of somebody who has never said anything."""
+        found = self.db.execute(
+            "UPDATE person SET changed = ? WHERE address = ? RETURNING id", (self._number, address)
+        ).fetchall()
+        return int(found[0][0]) if found else None
 
     def put(self, who: int, entries: Iterable[Entry]) -> int:
         """Write entries; return how many were not there."""

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +47,10 @@ class FollowedPins:
         """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
         return self._book.of(shingle, now)
 
+    def none_of(self, shingles: Sequence[Shingle]) -> bool:
+        """Tell whether none of some entities is pinned; a pin that is over may still be one."""
+        return self._book.none_of(shingles)
+
     @property
     def stale(self) -> bool:
         """The store can't be read now: what was known stays."""
@@ -74,6 +79,7 @@ class FollowedPins:
                     self._book.put(pin)
                 for entity in changes.gone:
                     self._book.drop(entity)
+                self._book.forget(time.time())  # the store never tells of what was over before it was dropped
         event(
             log,
             logging.INFO,

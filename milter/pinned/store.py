@@ -180,8 +180,9 @@ class Store(SharedFile):
                         try:
                             pins.append(pin_of(row))
                         except StoreError:
-                            gone.append(Shingle(row[0], unsigned(row[1])))
                             unknown += row[3] != ""  # it was cleared
+                            if isinstance(row[0], int) and isinstance(row[1], int):
+                                gone.append(Shingle(row[0], unsigned(row[1])))
             finally:
                 self._db.execute("COMMIT")
         return Changes(version=number, pins=pins, gone=gone, unknown=unknown, whole=version < 0)

@@ -178,11 +178,13 @@ def of_octets(side: Side, octets: bytes, *, time: float, source: Source, word: i
     return Entry(side=side, kind=Kind.TEXT, value=name, text=octets, time=time, source=source, word=word)
 
 
-@lru_cache(maxsize=4096)
 def mail_address(text: str) -> str:
     """Return a mail address in lower case, its domain in A-labels; empty if the text is none."""
-    if len(text) > MAX_ADDRESS:
-        return ""
+    return "" if len(text) > MAX_ADDRESS else _normal_address(text)
+
+
+@lru_cache(maxsize=4096)
+def _normal_address(text: str) -> str:
     local, at, host = text.strip().rpartition("@")
     host = normal(host) if at and "%" not in host else ""
     if not host or host[-1].isdigit() or len(local) > MAX_LOCAL:

@@ -54,11 +54,11 @@ def normal(host: str) -> str:
     host = host.strip().lower()
     if host.startswith("["):
         try:
-            address = IPv6Address(host.strip("[]"))
+            six = IPv6Address(host.strip("[]"))
         except (AddressValueError, ValueError):
             return ""
         # No browser opens one with a zone (WHATWG URL s3.5), which may hold any letters, line ends among them.
-        return "" if address.scope_id else str(address)
+        return "" if six.scope_id else str(six)
     host = _DOTS.sub(".", host).strip(".")
     if not host or len(host) > MAX_HOST:
         return ""

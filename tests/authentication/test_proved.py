@@ -29,7 +29,10 @@ def test_a_signature_over_the_whole_text_proves_the_author() -> None:
 
 
 def test_alignment_without_a_record_is_proof_enough() -> None:
-    bare = Identity(dmarc=Dmarc(domain="mail.a.example", spf_aligned=True))
+    bare = Identity(
+        spf=Spf(result=Result.PASS, domain="a.example"),
+        dmarc=Dmarc(domain="mail.a.example", spf_aligned=True),
+    )
     assert proved(bare, ENVELOPE, ANN, FROM_A).author == "ann@mail.a.example"
 
 
@@ -44,8 +47,39 @@ def test_a_tail_that_nobody_signed_takes_the_proof_away() -> None:
         DMARC, dkim=(Signature(result=Result.PASS, domain="a.example", unsigned=1),)
     )
     assert not proved(tail, ENVELOPE, ANN, FROM_A).author
-    both = msgspec.structs.replace(tail, dmarc=msgspec.structs.replace(tail.dmarc, spf_aligned=True))
+    both = msgspec.structs.replace(
+        tail,
+        spf=Spf(result=Result.PASS, domain="mail.a.example"),
+        dmarc=msgspec.structs.replace(tail.dmarc, spf_aligned=True),
+    )
     assert proved(both, ENVELOPE, ANN, FROM_A).author, "SPF needs no signature"
+
+
+def test_a_name_below_a_domain_does_not_answer_for_it() -> None:
+    """Whoever was given a name below somebody's domain proves that name: relaxed alignment, which DMARC has, would make him the owner."""
+    dmarc = Dmarc(
+        result=Result.PASS,
+        domain="mail.a.example",
+        organisational="a.example",
+        spf_aligned=True,
+        dkim_aligned=True,
+    )
+    for below in ("evil.mail.a.example", "evil.a.example", "xmail.a.example"):
+        signed = (
+            Signature(result=Result.PASS, domain=below),
+            Signature(result=Result.FAIL, domain="a.example"),
+        )
+        lent = Identity(spf=Spf(result=Result.PASS, domain=below), dkim=signed, dmarc=dmarc)
+        assert not proved(lent, ENVELOPE, ANN, FROM_A).author, below
+
+
+def test_each_signature_is_looked_at_by_itself() -> None:
+    """A good signature of somebody below lends its whole text to nobody."""
+    signed = (
+        Signature(result=Result.PASS, domain="a.example", unsigned=7),
+        Signature(result=Result.PASS, domain="evil.a.example"),
+    )
+    assert not proved(msgspec.structs.replace(DMARC, dkim=signed), ENVELOPE, ANN, FROM_A).author
 
 
 def test_two_domains_in_from_have_no_author() -> None:

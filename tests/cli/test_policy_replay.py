@@ -116,6 +116,17 @@ def test_mailboxes_are_scored_twice_with_their_texts(tmp_path: Path) -> None:
     assert found["rules"]["WORDS"]["gained"] == 2
 
 
+def test_lists_of_a_recipient_hide_no_difference_of_policies(tmp_path: Path) -> None:
+    state, folder = tmp_path / "state", policy(tmp_path / "policy", LINKS, WORDS)
+    box = tmp_path / "box.eml"
+    box.write_bytes(LOTTERY)
+    state.mkdir()
+    run(state, folder, "personal", "deny", "bob@b.example", "ann@a.example")
+    other = policy(tmp_path / "other", LINKS.replace("60", "30"), WORDS)
+    found = replayed(state, folder, str(box), "--policy", str(other), "--rcpt", "bob@b.example")
+    assert found["changes"] == {"spam → accept": 1}
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

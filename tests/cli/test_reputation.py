@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from oborona.cli import doctor_pins, main, reputation_forgive
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
-from oborona.cli.reputation_entity import KINDS, Entity, entity_named
+from oborona.cli.reputation_entity import KINDS, REACHING, Entity, entity_named
 from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreFull
@@ -94,7 +94,8 @@ def logged(state: Path) -> list[tuple[str, str, str]]:
 )
 def test_an_entity_is_what_the_scan_counts(text: str, kind: Type) -> None:
     location = Location(as_number=64496)
-    counted = shingles(parse(MAIL), ENVELOPE, HASHER, (), location, PROVED)
+    who = Proved(sender=PROVED.sender) if kind is Type.PROVED_SENDER else PROVED  # an author stands for him
+    counted = shingles(parse(MAIL), ENVELOPE, HASHER, (), location, who)
     named = entity_named(text, HASHER)
     assert named.type == kind
     assert named.shingle in (
@@ -103,6 +104,7 @@ def test_an_entity_is_what_the_scan_counts(text: str, kind: Type) -> None:
     )
     again = entity_named(named.name, HASHER)
     assert again == named, "its name is what can be typed"
+    assert (named.recipients is not None) == (kind in REACHING)
     if named.recipients is not None:
         assert named.recipients in {pair.distinct for pair in counted.pairs}
 

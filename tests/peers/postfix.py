@@ -121,6 +121,13 @@ class Postfix:
         path = self.folder / "mail.log"
         return path.read_text("utf-8", "replace") if path.exists() else ""
 
+    def queued(self) -> list[str]:
+        """Return the queue ids of what waits for its delivery, or is being delivered."""
+        folders = ("incoming", "active", "deferred")
+        return [
+            one.name for name in folders for one in (self.folder / "spool" / name).rglob("*") if one.is_file()
+        ]
+
     def wait_log(self, text: str, within_s: float = 10.0) -> str:
         """Return the log once it holds `text`.
 

@@ -11,8 +11,10 @@ from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher, Type
 from oborona.policy import pasts as module
+from oborona.policy.facts import Facts
 from oborona.policy.known import Known
 from oborona.policy.pasts import LEAST_SEEN, Judgements, Pasts, judge_pasts
+from oborona.policy.reputed import Seen, with_reputation
 from oborona.reputation.flag import Flag
 from oborona.types import Amounts, Pieces, Prefix, Proved, Shingle
 
@@ -98,6 +100,36 @@ async def test_a_judgement_is_kept_while_little_changes() -> None:
     assert counters.asked, "and ten minutes later anything may be"
 
 
+async def test_a_small_past_is_looked_at_again_when_it_has_grown_by_twenty() -> None:
+    """A quarter of 20 is 5: whoever has so little of a past would be looked at for every fifth message."""
+    counters, pasts = Watched(), Pasts()
+    mail(counters, Amounts(seen=LEAST_SEEN), [2])
+    await judged(counters, pasts)
+    counters.asked.clear()
+    mail(counters, Amounts(seen=20), [0])
+    await judged(counters, pasts)
+    assert not counters.asked
+    mail(counters, Amounts(seen=1), [0])
+    await judged(counters, pasts)
+    assert counters.asked
+
+
+async def test_an_author_is_judged_alike_whether_or_not_his_domain_was_looked_at_before() -> None:
+    """What lies around him is part of his judgement; a busy domain has been judged when he writes."""
+    counters, pasts = Watched(), Pasts()
+    bob = HASHER.shingle(Type.AUTHOR, "bob@a.example")
+    mail(counters, Amounts(seen=400, spam=390), [1, 2, 3], bob, DOMAIN)
+    mail(counters, Amounts(seen=10, spam=1), [1, 2, 3])
+    asked = (bob, DOMAIN)
+    known = Known(asked, await counters.read(asked, NOW))
+    await judge_pasts(
+        counters, known, Proved(author="bob@a.example", author_domain="a.example"), HASHER, pasts, now=NOW
+    )
+    alone, _ = await judged(counters, Pasts())
+    assert (await judged(counters, pasts))[0] == alone
+    assert "around it" in alone[Type.AUTHOR].say
+
+
 async def test_a_burst_after_a_quiet_past_is_seen() -> None:
     """Totals of two weeks are good still; the hour is not."""
     counters = Watched()
@@ -129,3 +161,26 @@ async def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.Monke
         found, _ = await judge_pasts(counters, known, Proved(account=name), HASHER, pasts, now=NOW)
         assert set(found) == {Type.ACCOUNT}
     assert len(pasts) == 2
+
+
+async def test_what_a_name_that_was_warmed_up_gains() -> None:
+    """Fresh and proved, ten days of mail that is read, a burst, the first words against it: docs/karma.md."""
+    counters = Watched()
+
+    async def karma() -> float:
+        asked = (AUTHOR, DOMAIN)
+        known = Known(asked, await counters.read(asked, NOW))
+        judgements, _ = await judge_pasts(counters, known, ANN, HASHER, Pasts(), now=NOW)
+        return with_reputation(Facts(known=known), Seen(ANN, HASHER, judgements=judgements)).karma
+
+    mail(counters, Amounts(seen=LEAST_SEEN - 1), [0.02])
+    assert 0 < await karma() < 15
+    mail(counters, Amounts(seen=1000), [0.02])
+    assert await karma() < 10, "in an hour"
+    counters = Watched()
+    mail(counters, Amounts(seen=20, reads=20), range(1, 11))
+    assert await karma() > 50
+    mail(counters, Amounts(seen=1000), [0.01])
+    assert await karma() < 20, "the burst is no good mail yet, and a change"
+    mail(counters, Amounts(complaints=5), [0])
+    assert await karma() < 0

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
@@ -16,6 +18,7 @@ from oborona.policy.glance import glance
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import load_policy
 from oborona.policy.ports import Totals
+from oborona.policy.reputed import pins_of
 from oborona.policy.scan import Site, scan
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Book, Pin
@@ -105,3 +108,15 @@ async def test_refusing_is_the_policy_s_to_switch_off(tmp_path: Path) -> None:
     off = '[repip]\nbad = "none"\n'
     verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=counters, text=off)
     assert verdict.action is Action.ACCEPT
+
+
+@given(st.sets(st.integers(0, 30)), st.lists(st.integers(0, 30), max_size=12))
+def test_one_look_for_all_finds_what_a_look_for_each_finds(pinned: set[int], asked: list[int]) -> None:
+    """No pin is missed by the short way, and a book without pins has none of anything."""
+    book = Book(
+        Pin(type=9, hash=one, name="", flag=Flag.BAD, reason="x", by="ann", since=0.0) for one in pinned
+    )
+    shingles = tuple(Shingle(9, one) for one in asked)
+    assert book.none_of(shingles) is all(book.of(one, 1.0) is None for one in shingles)
+    found = pins_of(tuple(dict.fromkeys(shingles)), book, 1.0)
+    assert len(found.get(9, {})) == len(pinned & set(asked))

@@ -96,6 +96,26 @@ def test_who_is_new_is_unknown_and_not_good() -> None:
     assert 0 < few.trust < 15
 
 
+def test_good_mail_of_one_day_makes_nobody_known() -> None:
+    """A fresh name is warmed up in an hour: what came today counts no more than what came before, and five."""
+    at_once, for_days = standing(counted([19], [19])), standing(counted([19], [5]))
+    assert at_once.trust < 15
+    assert for_days.trust > 2 * at_once.trust
+    assert standing(counted([4000], [4000])).flag is Flag.UNKNOWN
+    assert standing(counted([4000], [4000])).trust <= 20
+
+
+@given(records(), st.integers(1, 50))
+def test_a_good_message_never_harms_and_never_as_it_grows_older(row: list[list[int]], more: int) -> None:
+    before = standing(row).trust
+    today = [list(counts) for counts in row]
+    older = [list(counts) for counts in row]
+    for window in Window:
+        today[window][Metric.SEEN] += more
+    older[Window.FORTNIGHT][Metric.SEEN] += more
+    assert before <= standing(today).trust <= standing(older).trust
+
+
 def test_a_long_good_past_is_good_and_bad_mail_spoils_it() -> None:
     good = standing(counted([300, 1, 0, 0, 200], [20]))
     assert good.flag is Flag.GOOD
@@ -149,6 +169,12 @@ def test_a_shortener_is_shared_and_a_campaign_is_not() -> None:
     assert not is_shared(campaign, senders), "today's senders say nothing"
     unnoticed = counted([400, 0], [400, 0])
     assert not is_shared(unnoticed, senders), "nor does good mail of today"
+    hated = counted([2000, 0, 300], [200])
+    assert not is_shared(hated, its_senders), (
+        "borrowed names make no domain everybody's that people complain of"
+    )
+    trapped = counted([2000, 0, 0, 0, 0, 160], [200])
+    assert not is_shared(trapped, its_senders)
     newsletter = counted([4000, 2], [400])
     assert not is_shared(newsletter, counted([14], [1]))
     assert not is_shared(shortener, counted([SHARED_SENDERS - 1 + 40], [40]))

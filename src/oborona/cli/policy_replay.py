@@ -21,6 +21,7 @@ from oborona.cli.span import Span
 from oborona.milter.worker import JOURNAL
 from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
+from oborona.policy.personal import Nobody
 from oborona.policy.scan import Scan, Site, scan
 from oborona.recheck.compared import Comparison, Judgement, Pair
 from oborona.recheck.entry import Entry
@@ -170,7 +171,9 @@ async def _sides(asked: Asked, other: Asked, *, dns: bool) -> AsyncIterator[tupl
         other.inquiries(dns=dns) as inquire_again,
         asked.pictures() as pictures,
     ):
-        with asked.site(pictures) as site:
+        with asked.site(pictures) as of_all:
+            # policies are compared, not readers' lists
+            site = msgspec.structs.replace(of_all, persons=Nobody())
             there = msgspec.structs.replace(site, signatures=other.signatures())
             yield _Side(asked, site, inquire), _Side(other, there, inquire_again)
 

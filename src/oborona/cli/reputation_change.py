@@ -13,11 +13,10 @@ from oborona.cli.output import echo
 from oborona.cli.person import person
 from oborona.cli.reputation_entity import Entity, entity_named
 from oborona.cli.reputation_past import PREFIXES
-from oborona.cli.reputation_stored import lasting, read, spool, told_pin, written
+from oborona.cli.reputation_stored import keyed, lasting, read, spool, told_pin, written
 from oborona.cli.span import Span
 from oborona.counters.writer import LOCK
 from oborona.lock import holder
-from oborona.message.shingles import Hasher
 from oborona.milter.pinned.rows import Change, What
 from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
 from oborona.milter.stores import COUNTERS
@@ -133,7 +132,7 @@ def note(asked: Asked, entity: str, text: str, dry_run: bool) -> None:
 
 
 def _named(asked: Asked, text: str) -> Entity:
-    return entity_named(text, Hasher(asked.keys().shingles))
+    return entity_named(text, keyed(asked))
 
 
 def _until(span: float | None, day: str | None, now: float) -> float:

@@ -43,13 +43,22 @@ _LABEL: Final = {
     Type.HOST: "host", Type.URL: "url", Type.PHONE: "phone", Type.WALLET: "wallet", Type.HANDLE: "handle",
     Type.ADDRESS: "contact", Type.LIST: "list", Type.CHECKSUM: "file", Type.PICTURE: "picture",
 }  # fmt: skip
-"""Types that judgements hang on, and what they are called here."""
+"""Types that have a past worth a look, and what they are called here."""
 KINDS: Final = {label: kind for kind, label in _LABEL.items()}
 _BARE: Final = frozenset(
     {Type.CLIENT_IP, Type.CLIENT_NETWORK, Type.AS_NUMBER, Type.AUTHOR, Type.AUTHOR_DOMAIN}
 )  # are told by how they look
 REACHING: Final = frozenset(
-    {Type.AUTHOR, Type.CLIENT_IP, Type.AUTHOR_DOMAIN, Type.LINK_DOMAIN, Type.PHONE, Type.WALLET}
+    {
+        Type.AUTHOR,
+        Type.CLIENT_IP,
+        Type.AUTHOR_DOMAIN,
+        Type.ACCOUNT,
+        Type.PROVED_SENDER,
+        Type.LINK_DOMAIN,
+        Type.PHONE,
+        Type.WALLET,
+    }
 )  # whose distinct recipients are counted, `message.unique_pairs.reached`
 
 
@@ -73,8 +82,8 @@ class Entity(msgspec.Struct, frozen=True):
 
     @property
     def judged(self) -> bool:
-        """Whether judgements hang on entities of this type."""
-        return self.type in _LABEL
+        """Whether judgements hang on entities of this type: no message is judged by its list, which anybody can name."""
+        return self.type in _LABEL and self.type != Type.LIST
 
 
 def kind_of(number: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from oborona.cli.asked import Asked
 from oborona.cli.reputation_entity import Entity
 from oborona.cli.reputation_names import entities, of_journal
-from oborona.cli.reputation_past import Reading, looked_at, repips, totals
+from oborona.cli.reputation_past import AT_ONCE, Reading, looked_at, network_of, repips, totals
 from oborona.cli.reputation_stored import read
 from oborona.counters.window import DAY_S, DAYS
 from oborona.message.sender_pieces import client_network
@@ -46,7 +46,7 @@ class _Pinned(NamedTuple):
 def flagged(asked: Asked, kinds: Sequence[Type], now: float) -> list[Flagged]:
     """Return all entities of some types that have a name and a past here, or a pin; in no order.
 
-    Of an address it is the flag that it has at connect, of anything else that of the judgement on its past; a pin stands above both.  A network is
+    Of an address it is the flag that it has at connect, of anything else that of the judgement on its past; a pin stands above both, of an address also its network's.  A network is
     poor or bad only where at least `LEAST_ADDRESSES` of its addresses are, and none of them is good: one of them alone is no reason to shun the others.  A link domain
     that everybody uses, such as a shortener's, has none.
 
@@ -97,11 +97,13 @@ async def _judged(
 ) -> list[Flagged]:
     done, left = list[Flagged](), list[Entity]()
     for entity in found:
-        pin = pinned.pins.get(entity.shingle)
+        pin, home = pinned.pins.get(entity.shingle), network_of(entity, hasher)
+        if pin is None and home is not None:
+            pin = pinned.pins.get(home.shingle)
         if pin is None:
             left.append(entity)
         else:
-            origin = pinned.origins.get(entity.shingle, "")
+            origin = pinned.origins.get(pin.shingle, "")
             done.append(Flagged(entity, pin.flag, pin.say, pin.until, pinned=True, origin=origin))
     left = await with_a_past(store, left, now)
     addresses = [entity for entity in left if entity.type == Type.CLIENT_IP and entity.piece]
@@ -109,8 +111,9 @@ async def _judged(
     for entity, history in zip(addresses, histories, strict=True):
         done.append(Flagged(entity, history.flag, history.say))
     others = [entity for entity in left if entity.type != Type.CLIENT_IP]
-    for seen in await looked_at(store, others, hasher, now):
-        done.append(Flagged(seen.entity, seen.judgement.flag, seen.judgement.say))
+    for begin in range(0, len(others), AT_ONCE):  # their pasts are large, and nobody needs them all at once
+        for seen in await looked_at(store, others[begin : begin + AT_ONCE], hasher, now):
+            done.append(Flagged(seen.entity, seen.judgement.flag, seen.judgement.say))
     return done
 
 

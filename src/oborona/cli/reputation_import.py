@@ -16,7 +16,7 @@ from oborona.cli.person import person
 from oborona.cli.reputation_change import dry_run, one_line
 from oborona.cli.reputation_entity import Entity, entity_named
 from oborona.cli.reputation_formats import FORMAT, Export, Said
-from oborona.cli.reputation_stored import read, written
+from oborona.cli.reputation_stored import keyed, read, written
 from oborona.cli.span import Span
 from oborona.message.shingles import Hasher
 from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
@@ -73,7 +73,7 @@ def import_(
             raise click.UsageError("a plain list needs --flag and --reason")
         origin, said = called, _plain(raw, called, Flag(flag), reason)
     pins: dict[Entity, Pin] = {}
-    hasher = Hasher(asked.keys().shingles)
+    hasher = keyed(asked)
     for place, one in said:
         try:
             named = _judged(one.entity, hasher)

@@ -117,15 +117,15 @@ async def _lines(
     return [None if shingle is None else lines.get(shingle) for shingle in shingles]
 
 
+def network_of(entity: Entity, hasher: Hasher) -> Entity | None:
+    """Return the network of an address; None of anything else."""
+    if entity.type != Type.CLIENT_IP or not entity.piece:
+        return None
+    return entity_of(Type.CLIENT_NETWORK, client_network(entity.piece), hasher)
+
+
 def _around(entity: Entity, hasher: Hasher) -> Entity | None:
     """Return what an entity is part of: its network, or the domain of an author; None where it is part of nothing that is judged."""
-    if not entity.piece:
-        return None
-    match entity.type:
-        case Type.CLIENT_IP:
-            network = client_network(entity.piece)
-            return entity_of(Type.CLIENT_NETWORK, network, hasher)
-        case Type.AUTHOR:
-            return entity_of(Type.AUTHOR_DOMAIN, registrable(entity.piece.rpartition("@")[2]), hasher)
-        case _:
-            return None
+    if entity.type == Type.AUTHOR and entity.piece:
+        return entity_of(Type.AUTHOR_DOMAIN, registrable(entity.piece.rpartition("@")[2]), hasher)
+    return network_of(entity, hasher)

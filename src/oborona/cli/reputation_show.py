@@ -15,7 +15,7 @@ from rich.text import Text
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo_json
 from oborona.cli.reputation_entity import Entity, entity_named
-from oborona.cli.reputation_past import Reading, Seen, looked_at, octets, repips
+from oborona.cli.reputation_past import Reading, Seen, looked_at, network_of, octets, repips
 from oborona.cli.reputation_picture import picture
 from oborona.cli.reputation_stored import (
     change_object,
@@ -45,6 +45,7 @@ class _Said(msgspec.Struct, frozen=True):
     """What people said of an entity."""
 
     pin: Pin | None = None
+    network: Pin | None = None  # of an address without one: its network's
     notes: tuple[Note, ...] = ()
     changes: tuple[Change, ...] = ()
 
@@ -65,7 +66,7 @@ def show(asked: Asked, entity: str, as_json: bool) -> None:
     with open_stored(asked.loaded.settings, asked.state) as store:
         [seen], history = asyncio.run(_read(store, named, hasher, places, now))
         size = octets(store, named, now)
-    said = _said(asked, named, now)
+    said = _said(asked, named, hasher, now)
     if as_json:
         echo_json(_object(seen, history, said, size, now))
     else:
@@ -80,12 +81,14 @@ async def _read(
     return await looked_at(store, [named], hasher, now), next(iter(histories), None)
 
 
-def _said(asked: Asked, named: Entity, now: float) -> _Said:
+def _said(asked: Asked, named: Entity, hasher: Hasher, now: float) -> _Said:
     with read(asked) as store:
         if store is None:
             return _Said()
+        pin, home = store.of(named.shingle, now), network_of(named, hasher)
         return _Said(
-            store.of(named.shingle, now),
+            pin,
+            None if pin is not None or home is None else store.of(home.shingle, now),
             tuple(store.notes(named.shingle)),
             tuple(store.changes(named.shingle, LAST)),
         )
@@ -95,12 +98,22 @@ def _print(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now
     terminal = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     entity, judgement = seen.entity, seen.judgement
     head = Text(f"{plain(entity.name)}  {entity.kind}  ", "bold")
-    head.append(_flagged(said.pin.flag if said.pin else judgement.flag))
+    pin = said.pin or said.network
+    head.append(_flagged(pin.flag if pin else judgement.flag))
     terminal.print(head)
     if said.pin is not None:
         terminal.print(Text(plain(told_pin(said.pin))))
+    if said.network is not None:
+        terminal.print(
+            Text(
+                plain(
+                    f"its network {said.network.name or name_of(said.network.shingle)} is {told_pin(said.network)}"
+                )
+            )
+        )
     if history is not None:
-        terminal.print(Text.assemble("at connect: ", _flagged(history.flag), _words(history.say)))
+        counted = "at connect, but for the pin: " if pin else "at connect: "
+        terminal.print(Text.assemble(counted, _flagged(history.flag), _words(history.say)))
     terminal.print()
     for line in picture(seen.past, now):
         terminal.print(line)
@@ -150,6 +163,7 @@ def _object(seen: Seen, history: RepIP | None, said: _Said, size: int | None, no
         "connect": None if history is None else msgspec.structs.asdict(history),
         "judgement": msgspec.to_builtins(seen.judgement),
         "pin": None if said.pin is None else pin_object(said.pin),
+        "network_pin": None if said.network is None else pin_object(said.network),
         "notes": [msgspec.structs.asdict(note) for note in said.notes],
         "changes": [change_object(change) for change in said.changes],
         "octets": size,

@@ -10,12 +10,14 @@ from typing import Any
 import click
 import msgspec
 
+from oborona import secret
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.cli.reputation_entity import kind_of
 from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError
+from oborona.message.shingles import Hasher
 from oborona.milter.pinned.rows import Change, Note
 from oborona.milter.pinned.schema import FILE
 from oborona.milter.pinned.store import Store
@@ -49,6 +51,16 @@ def read(asked: Asked) -> Iterator[Store | None]:
         return
     with as_owner_of(asked.state), Store(asked.state / FILE, make=False) as store:
         yield store
+
+
+def keyed(asked: Asked) -> Hasher:
+    """Return what makes the site's hashes, for what is to be written: without its secret they would be nobody's.
+
+    Raises:
+        StoreError: there is no secret, or it can't be read.
+    """
+    _check_state(asked)
+    return Hasher(secret.load(asked.state).shingles)
 
 
 @contextmanager

@@ -34,6 +34,8 @@ CASES = {
             mail(envelope=sent("ann@a.example", "bob@b.example", ip=THERE)),
             mail(link("a.example"), envelope=sent("", "bob@b.example")),
             mail(envelope=sent("", "bob@b.example"), who=Proved(author_domain="a.example")),  # writes, and is not linked to
+            mail(envelope=sent("", "bob@b.example"), who=Proved(account="ann@a.example")),
+            mail(envelope=sent("", "bob@b.example"), who=Proved(sender="ann@a.example")),
         ),
         none=(mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example")), mail("x", ANN, who=AUTHOR)),
     ),

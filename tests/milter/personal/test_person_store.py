@@ -154,6 +154,17 @@ def test_whose_outgoing_mail_teaches_contacts(
     assert path.exists() is (number > 0), "no store is begun for nothing"
 
 
+def test_to_remove_something_of_nobody_makes_nobody_known(path: Path) -> None:
+    with Store(path) as store:
+        store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
+        assert (store.remove("typo@b.example", [(Kind.ADDRESS, ANN)]), store.clear("typo@b.example")) == (
+            0,
+            0,
+        )
+        assert store.persons() == [JOE]
+        assert store.clear(JOE) == 1
+
+
 def test_who_writes_under_a_tag_learns_contacts_for_themselves(path: Path) -> None:
     """Else joe+shop@ would be somebody, and what joe@ has said no longer hold there."""
     learns = Contacts(path, "sender")

@@ -37,6 +37,7 @@ def followed(path: Path) -> Iterator[FollowedPins]:
 
 def flag(followed: FollowedPins) -> str:
     found = followed.of(HERE, time.time())
+    assert followed.none_of((HERE,)) is (found is None)
     return "" if found is None else found.flag.value
 
 
@@ -97,7 +98,10 @@ def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> Non
     """As of a list that is imported each day, with other addresses in it."""
     with Store(path) as store:
         for day in range(3):
-            ended = [Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, 2.0) for number in range(9)]
+            over = time.time() - 1
+            ended = [
+                Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, over) for number in range(2, 9)
+            ]
             store.put([*ended, pin()])
             followed.look()
     assert len(followed._book) == 1
@@ -122,8 +126,9 @@ def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_othe
     path: Path, followed: FollowedPins, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Store(path) as store:
-        store.put([pin(), pin(number=2)])
+        store.put([pin(), pin(number=2), pin(number=3)])
         store._db.execute("UPDATE pin SET flag = 'odd' WHERE hash = 2")
+        store._db.execute("UPDATE pin SET hash = 'none', since = 'x' WHERE hash = 3")  # by hand
         followed.look()
     assert flag(followed) == "bad"
     assert messages(caplog)[-1] == "pins of a newer version are not used"
