@@ -132,24 +132,17 @@ def prepare_state(state: Path) -> None:
         raise StoreError(f"{state}: {error.strerror}") from error
     secret.make(state)
     schema.prepare(state / JOURNAL)
-    try:
-        signature_store.SHARED.open(state / signature_store.FILE).close()
-    except StoreVersion:
-        raise
-    except StoreError as error:  # mail goes on without them; each worker looks again and again
-        event(log, logging.ERROR, "signatures of the store are not used", error=error)
-    try:
-        pin_store.SHARED.open(state / pin_store.FILE).close()
-    except StoreVersion:
-        raise
-    except StoreError as error:  # mail goes on without them; each worker looks again and again
-        event(log, logging.ERROR, "pins are not used", error=error)
-    try:
-        word_store.SHARED.open(state / word_store.FILE).close()
-    except StoreVersion:
-        raise
-    except StoreError as error:  # the weights that are there stay in force; the trainer tries again and again
-        event(log, logging.ERROR, "nothing is learned", error=error)
+    for shared, file, without in (
+        (signature_store.SHARED, signature_store.FILE, "signatures of the store are not used"),
+        (pin_store.SHARED, pin_store.FILE, "pins are not used"),
+        (word_store.SHARED, word_store.FILE, "nothing is learned"),
+    ):
+        try:
+            shared.open(state / file).close()
+        except StoreVersion:
+            raise
+        except StoreError as error:  # mail goes on with what was known; who reads it looks again and again
+            event(log, logging.ERROR, without, error=error)
 
 
 def check_counters(loaded: Loaded, *, writes: bool) -> None:
