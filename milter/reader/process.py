@@ -76,12 +76,18 @@ class Child:
                     cwd="/",
                     env=_ENVIRONMENT,
                 )
-            stream, writer = await asyncio.open_connection(sock=ours, limit=BUFFER)
         except OSError as error:
             ours.close()
             raise Unstartable(f"no process to be had: {error.strerror}") from error
-        except BaseException:  # nobody waits for it any more; it ends when nobody is at the other end
+        except BaseException:
             ours.close()
+            raise
+        try:
+            stream, writer = await asyncio.open_connection(sock=ours, limit=BUFFER)
+        except BaseException:  # nobody waits for it any more
+            ours.close()
+            process.kill()
+            await process.wait()
             raise
         child = cls(process, stream, writer)
         try:

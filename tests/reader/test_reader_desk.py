@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,17 @@ async def make() -> AsyncIterator[Make]:
     yield one
     for each in made:
         await each.close()
+
+
+@asynccontextmanager
+async def tended(at: Desk) -> AsyncIterator[None]:
+    """Tend a desk meanwhile; afterwards it is not being tended any more, and no start is half done."""
+    tending = asyncio.create_task(at.tend())
+    try:
+        yield
+    finally:
+        tending.cancel()
+        await asyncio.gather(tending, return_exceptions=True)
 
 
 def text(result: Result) -> str:
@@ -220,40 +232,38 @@ async def test_a_queue_of_reading_does_not_delay_a_look(make: Make) -> None:
     assert not any(one.done() for one in reading)
     for one in reading:
         one.cancel()
+    await asyncio.gather(*reading, return_exceptions=True)
 
 
 async def test_a_child_is_replaced_after_many_pictures_and_ended_after_a_long_rest(make: Make) -> None:
     at = make(jobs=2, idle_s=0.2)
     pids = [text(await ask(at, what)).split()[1] for what in ("a", "b", "c")]
     assert pids[0] == pids[1] != pids[2]
-    tending = asyncio.create_task(at.tend())
-    await eventually(lambda: not runs(int(pids[2])))
-    assert not children(at)
-    tending.cancel()
+    async with tended(at):
+        await eventually(lambda: not runs(int(pids[2])))
+        assert not children(at)
 
 
 async def test_one_that_is_kept_is_there_before_the_first_picture_and_stays(make: Make) -> None:
     at = make(kept=1, processes=2, idle_s=0.2)
-    tending = asyncio.create_task(at.tend())
-    await eventually(lambda: len(children(at)) == 1)
-    (kept,) = children(at)
-    await asyncio.gather(*(ask(at, f"pause 0.1{number}") for number in range(2)))
-    assert len(children(at)) == 2
-    await eventually(lambda: len(children(at)) == 1)
-    await asyncio.sleep(1.2)
-    assert len(children(at)) == 1, "a rest does not end it"
-    os.kill(children(at)[0], signal.SIGKILL)
-    await eventually(lambda: len(children(at)) == 1 and children(at) != [kept])
-    tending.cancel()
+    async with tended(at):
+        await eventually(lambda: len(children(at)) == 1)
+        (kept,) = children(at)
+        await asyncio.gather(*(ask(at, f"pause 0.1{number}") for number in range(2)))
+        assert len(children(at)) == 2
+        await eventually(lambda: len(children(at)) == 1)
+        await asyncio.sleep(1.2)
+        assert len(children(at)) == 1, "a rest does not end it"
+        os.kill(children(at)[0], signal.SIGKILL)
+        await eventually(lambda: len(children(at)) == 1 and children(at) != [kept])
 
 
 async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it(make: Make) -> None:
     at = make(kept=1)
-    tending = asyncio.create_task(at.tend())
-    await asyncio.sleep(0.01)
-    assert (await ask(at, "first")).outcome is Outcome.DONE
-    assert at.pools[Task.READ].started == 1
-    tending.cancel()
+    async with tended(at):
+        await asyncio.sleep(0.01)
+        assert (await ask(at, "first")).outcome is Outcome.DONE
+        assert at.pools[Task.READ].started == 1
 
 
 def descriptors() -> int:
