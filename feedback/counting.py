@@ -18,14 +18,24 @@ from typing import Final, Protocol
 
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAYS
 from oborona.feedback.connection import Connection
+from oborona.feedback.effects import Due, Effect, Effects
 from oborona.feedback.ledger import Change, Ledger
 from oborona.feedback.word import Kind, Source
 from oborona.policy.ports import CounterCorrector, CounterWriter
-from oborona.types import Amounts, Pieces
+from oborona.types import Amounts, Pieces, Prefix
 
 AT_ONCE: Final = 100  # words
 KEPT_S: Final = (DAYS + 1) * BUCKETS_A_DAY * BUCKET_S  # then it is out of every window
 FORGET_S: Final = 3600.0  # between two looks for what is
+FORGET_ROWS: Final = 1000  # in one transaction
+EFFECTS_AT_ONCE: Final = 500
+NEWS_S: Final = 86_400.0  # that it is told which words were counted
+_COUNTS: Final = {
+    Effect.READ: (Amounts(reads=1), Prefix.IN),
+    Effect.DELETED: (Amounts(seen=1), Prefix.DELETED),
+    Effect.FORGIVEN: (Amounts(spam=1), Prefix.IN),
+}
+"""What an effect adds to each piece of its message, and where."""
 
 
 class Flushed(CounterWriter, CounterCorrector, Protocol):
@@ -55,6 +65,7 @@ class Counting:
     def __init__(self, counters: Flushed) -> None:
         self._counters = counters
         self._under_way: Sequence[Change] = ()  # added, and not known to be handed over
+        self._effects: Sequence[Due] = ()  # the same
         self._forgot_at = 0.0
 
     def step(self, connection: Connection, now: float) -> int:
@@ -67,21 +78,31 @@ class Counting:
         Raises:
             StoreError: a store can't be written; what is under way is handed over, and noted, by a later call.
         """
-        ledger = Ledger(connection)
-        if not self._under_way:
+        ledger, effects = Ledger(connection), Effects(connection)
+        if not self._under_way and not self._effects:
             self._under_way = ledger.begin(AT_ONCE, now)
             for change in self._under_way:
                 self._make(change)
-        done = len(self._under_way)
+            self._effects = effects.begin(EFFECTS_AT_ONCE, now)
+            for due in self._effects:
+                self._effect(due)
+        done = len(self._under_way) + len(self._effects)
         if done:
             self._counters.flush(now)
             if self._counters.stuck:
                 return 0
-            ledger.end(self._under_way)
-            self._under_way = ()
+            if self._under_way:
+                ledger.end(self._under_way, now)
+                self._under_way = ()
+            if self._effects:
+                effects.end(self._effects)
+                self._effects = ()
         elif abs(now - self._forgot_at) >= FORGET_S:
             self._forgot_at = now
             ledger.forget(now - KEPT_S)
+            effects.forget(now - KEPT_S)
+            while ledger.forget_news(now - NEWS_S, FORGET_ROWS) == FORGET_ROWS:
+                pass
         return done
 
     def _make(self, change: Change) -> None:
@@ -89,6 +110,14 @@ class Counting:
             self._counters.add(Pieces(shingles=change.pieces, pairs=()), amounts_of(change), change.at)
         else:
             self._counters.take_back(change.pieces, amounts_of(change), change.at)
+
+    def _effect(self, due: Due) -> None:
+        """Count an effect, or take it back; what is forgiven is taken back by being counted."""
+        amounts, prefix = _COUNTS[due.kind]
+        if due.wanted is not (due.kind is Effect.FORGIVEN):
+            self._counters.add(Pieces(shingles=due.pieces, pairs=()), amounts, due.at, prefix)
+        else:
+            self._counters.take_back(due.pieces, amounts, due.at, prefix)
 
 
 def amounts_of(change: Change) -> Amounts:

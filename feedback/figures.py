@@ -79,7 +79,7 @@ def figures(store: Connection, calibration: Calibration, *, persons: int = 10) -
     )
     top = store.rows(
         "SELECT person, sum(kind = 'spam'), sum(kind = 'ham') FROM word WHERE person <> ''"
-        " AND state IN ('queued', 'learned') GROUP BY person ORDER BY count(*) DESC, person LIMIT ?",
+        " AND state IN ('queued', 'learned', 'counted') GROUP BY person ORDER BY count(*) DESC, person LIMIT ?",
         (persons,),
     )
     ((last,),) = store.rows("SELECT coalesce(max(time), 0) FROM word")

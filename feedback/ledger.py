@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from oborona.feedback.connection import Connection
-from oborona.feedback.store import unpacked
+from oborona.feedback.store import packed, unpacked
 from oborona.feedback.word import Kind, Source
 from oborona.types import Shingle
 
@@ -25,6 +25,7 @@ _BEGIN: Final = "UPDATE counted SET held = 2, at = ? WHERE id = ?"
 _END: Final = "UPDATE counted SET held = ? WHERE id = ?"
 # A word that was set aside may be put in place again.
 _DROP: Final = "DELETE FROM counted WHERE id = ? AND held = 0 AND id IN (SELECT id FROM word WHERE state IN ('taken-back', 'refused'))"
+_NEWS: Final = "INSERT INTO news (time, word, kind, source, wanted, pieces) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Change(NamedTuple):
@@ -36,6 +37,18 @@ class Change(NamedTuple):
     pieces: tuple[Shingle, ...]
     wanted: bool  # to be counted
     at: float  # Unix seconds: the bucket that counts
+
+
+class News(NamedTuple):
+    """A word that was counted, or taken back."""
+
+    place: int
+    time: float  # Unix seconds
+    word: int
+    kind: Kind
+    source: Source
+    wanted: bool  # counted
+    pieces: tuple[Shingle, ...]
 
 
 class Ledger:
@@ -58,11 +71,55 @@ class Ledger:
             db.executemany(_BEGIN, [(one.at, one.id) for one in changes])
         return changes
 
-    def end(self, changes: Sequence[Change]) -> None:
-        """Note that changes are made; what is taken back for good is forgotten."""
+    def end(self, changes: Sequence[Change], now: float) -> None:
+        """Note that changes are made; what is taken back for good is forgotten.
+
+        Args:
+            changes: that `begin` returned, handed over to the counters.
+            now: Unix seconds.
+        """
         with self._connection.transaction() as db:
             db.executemany(_END, [(int(one.wanted), one.id) for one in changes])
             db.executemany(_DROP, [(one.id,) for one in changes if not one.wanted])
+            db.executemany(
+                _NEWS,
+                [
+                    (now, one.id, one.kind, one.source, one.wanted, packed(one.pieces))
+                    for one in changes
+                    if one.pieces
+                ],
+            )
+
+    def news(self, after: int, most: int) -> list[News]:
+        """Return the first words behind a place that were counted or taken back, in that order.
+
+        The counters have them a moment later: what was handed over is merged by their writer.
+        """
+        rows = self._connection.rows(
+            "SELECT place, time, word, kind, source, wanted, pieces FROM news WHERE place > ? ORDER BY place LIMIT ?",
+            (after, most),
+        )
+        return [
+            News(place, time, word, Kind(kind), Source(source), bool(wanted), unpacked(pieces))
+            for place, time, word, kind, source, wanted, pieces in rows
+        ]
+
+    def newest(self) -> int:
+        """Return the place of the last news there ever was; 0: there was none."""
+        found = self._connection.rows("SELECT seq FROM sqlite_sequence WHERE name = 'news'")
+        return int(found[0][0]) if found else 0
+
+    def forget_news(self, before: float, most: int) -> int:
+        """Forget news of before a time, Unix seconds; return how many."""
+        if not self._connection.rows(
+            "SELECT 1 FROM (SELECT time FROM news ORDER BY place LIMIT 1) WHERE time < ?", (before,)
+        ):
+            return 0
+        with self._connection.transaction() as db:
+            return db.execute(
+                "DELETE FROM news WHERE place IN (SELECT place FROM news ORDER BY place LIMIT ?) AND time < ?",
+                (most, before),
+            ).rowcount
 
     def forget(self, before: float) -> None:
         """Forget what was counted before a time, Unix seconds: no window holds it any more."""

@@ -3,6 +3,8 @@
     word      one row for each word that was ever said and is not yet forgotten
     example   what was computed of its message, as long as it is kept to be learned again: features
     counted   what each word counts in the counters, until it is out of their windows: `ledger.py`
+    effect    what else follows from events in the counters: `effects.py`
+    news      which words were counted or taken back, in that order, for a day: for those who look at mail again
     course    one row: how often words that were learned were taken back, and up to which of these the weights are exact
     snapshot  states of the weights that are on the disk
 
@@ -109,6 +111,44 @@ MIGRATIONS: Final = (
         "DROP INDEX word_uncounted",
         "ALTER TABLE word DROP COLUMN counted",
         "ALTER TABLE example DROP COLUMN pieces",
+    ),
+    (
+        "ALTER TABLE word ADD COLUMN event INTEGER NOT NULL DEFAULT 0",  # id of the event that it follows from; 0 = of none
+        "ALTER TABLE word ADD COLUMN mark BLOB",  # of that event's decision, from which one word follows; NULL = of none
+        "CREATE UNIQUE INDEX word_mark ON word (mark) WHERE mark IS NOT NULL",
+        "DROP TRIGGER word_wanted",
+        """
+        CREATE TRIGGER word_wanted AFTER UPDATE OF state ON word
+        BEGIN
+            UPDATE counted SET wanted = NEW.state IN ('queued', 'learned', 'counted') WHERE id = NEW.id;
+            DELETE FROM counted WHERE id = NEW.id AND held = 0 AND NEW.state IN ('taken-back', 'refused');
+        END
+        """,
+        """
+        CREATE TABLE effect (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            mark BLOB NOT NULL,        -- of the decision that it follows from
+            kind TEXT NOT NULL,        -- read, deleted, forgiven
+            pieces BLOB NOT NULL,      -- as in counted
+            wanted INTEGER NOT NULL,   -- as in counted
+            held INTEGER NOT NULL,
+            at REAL,
+            UNIQUE (mark, kind)
+        )
+        """,
+        "CREATE INDEX effect_open ON effect (id) WHERE held <> wanted AND held <> 2",
+        "CREATE INDEX effect_at ON effect (at)",
+        """
+        CREATE TABLE news (
+            place INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which the counters learned of it
+            time REAL NOT NULL,
+            word INTEGER NOT NULL,     -- word.id
+            kind TEXT NOT NULL,
+            source TEXT NOT NULL,
+            wanted INTEGER NOT NULL,   -- 1: it was counted, 0: taken back
+            pieces BLOB NOT NULL       -- as in counted
+        )
+        """,
     ),
 )
 SHARED: Final = Shared(

@@ -13,7 +13,7 @@ from typing import Final
 from oborona.errors import StoreError
 from oborona.feedback.lessons import Snapshot
 from oborona.feedback.weights_file import Unpacked, packed, unpacked
-from oborona.feedback.whole_file import write_whole
+from oborona.whole_file import write_whole
 
 FOLDER: Final = "model.snapshots"  # in the state folder
 NEWEST: Final = 8

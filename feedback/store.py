@@ -21,7 +21,8 @@ from oborona.types import Shingle
 _COLUMNS: Final = (
     "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, changed_by, margin"
 )
-_STANDS: Final = "state IN ('queued', 'learned')"
+_STANDS: Final = "state IN ('queued', 'learned', 'counted')"
+_OPPOSITE: Final = "word {} says the opposite"  # why a word is taken back
 _TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed = ?, changed_by = ? WHERE id = ? AND state <> 'taken-back'"
 
 
@@ -36,11 +37,15 @@ class Store(Connection):
             now: Unix seconds.
 
         Returns:
-            What became of each.
+            What became of each; of one with the mark of a word that is there, what became of that.
         """
         heard = []
         with self.transaction() as db:
             for word in words:
+                before = _followed(db, word.mark)
+                if before is not None:
+                    heard.append(before)
+                    continue
                 stands = self._standing(db, word)
                 if stands is not None and stands[1] == word.kind:
                     heard.append(Heard(id=stands[0], new=False))
@@ -48,7 +53,7 @@ class Store(Connection):
                 ident = _insert(db, word, now)
                 replaced = 0 if stands is None else int(stands[0])
                 if replaced:
-                    self._take_back(db, [replaced], f"word {ident} says the opposite", word.person, now)
+                    self._take_back(db, [replaced], _OPPOSITE.format(ident), word.person, now)
                 heard.append(Heard(id=ident, new=True, replaced=replaced))
         return heard
 
@@ -108,6 +113,13 @@ class Store(Connection):
             raise KeyError(ident)
         return stored(found[0])
 
+    def of_marks(self, marks: Sequence[bytes]) -> list[int]:
+        """Return the words that follow from some decisions, whether they stand or not."""
+        found = []
+        for mark in marks:
+            found += [ident for (ident,) in self.rows("SELECT id FROM word WHERE mark = ?", (mark,))]
+        return found
+
     def of_person(self, person: str) -> list[int]:
         """Return the words of a person that stand."""
         return [
@@ -165,22 +177,37 @@ class Store(Connection):
         return gone
 
 
+def _followed(db: sqlite3.Connection, mark: bytes) -> Heard | None:
+    """Return what became of the word of a decision; None where none follows from it yet."""
+    row = mark and db.execute("SELECT id FROM word WHERE mark = ?", (mark,)).fetchone()
+    if not row:
+        return None
+    replaced = db.execute(
+        "SELECT id FROM word WHERE state = 'taken-back' AND reason = ? AND (digest, person) ="
+        " (SELECT digest, person FROM word WHERE id = ?)",
+        (_OPPOSITE.format(row[0]), row[0]),
+    ).fetchone()
+    return Heard(id=row[0], new=True, replaced=replaced[0] if replaced else 0)
+
+
 def _insert(db: sqlite3.Connection, word: Word, now: float) -> int:
     rank = rank_of(word.digest, word.person, word.time)
+    state = State.QUEUED if word.features else State.COUNTED
     cursor = db.execute(
-        "INSERT INTO word (time, kind, source, person, weight, digest, message_id, journal, rank, state, changed)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?)",
+        "INSERT INTO word (time, kind, source, person, weight, digest, message_id, journal, rank, state, changed, event, mark)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             word.time, word.kind, word.source, word.person, word.weight, word.digest, word.message_id, word.journal,
-            rank, now,
+            rank, state, now, word.event, word.mark or None,
         ),
     )  # fmt: skip
     ident = cursor.lastrowid
     assert ident is not None
-    db.execute(
-        "INSERT INTO example (id, kind, rank, layout, features) VALUES (?, ?, ?, ?, ?)",
-        (ident, word.kind, rank, layout(), word.features),
-    )
+    if word.features:
+        db.execute(
+            "INSERT INTO example (id, kind, rank, layout, features) VALUES (?, ?, ?, ?, ?)",
+            (ident, word.kind, rank, layout(), word.features),
+        )
     db.execute(
         "INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)", (ident, packed(word.pieces))
     )

@@ -35,6 +35,7 @@ class State(StrEnum):
 
     QUEUED = "queued"  # written down, not learned yet
     LEARNED = "learned"
+    COUNTED = "counted"  # its message's text was not handed in: its pieces count, and nothing is learned
     REFUSED = "refused"  # not learned; the reason says why
     TAKEN_BACK = "taken-back"  # learned once, or queued; the weights do not hold it, or soon will not
     SET_ASIDE = "set-aside"  # by a roll-back; a roll-back to a later snapshot puts it in place again
@@ -47,12 +48,14 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     time: float  # Unix seconds, when it was said
     digest: bytes  # of the message, keyed: two copies of one message have the same
-    features: bytes  # of the content model, as `Features.to_bytes` gives them
+    features: bytes  # of the content model, as `Features.to_bytes` gives them; empty = unknown
     person: str = ""  # mail address, lower case; empty = the site's
     weight: float = 1.0  # how far the model that all share believes it, 0..1
     message_id: str = ""
     journal: int | None = None  # id of its entry in the journal, if its X-Mras-Id was signed by us
     pieces: tuple[Shingle, ...] = ()  # what it counts under
+    event: int = 0  # id of the event that it follows from; 0 = of none
+    mark: bytes = b""  # of that event's decision, from which one word follows
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

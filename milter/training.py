@@ -1,4 +1,4 @@
-"""The trainer as a process: learns what people say within a tenth of a second, counts its pieces, and says how it does."""
+"""The trainer as a process: decides what people say within a tenth of a second, learns it, counts its pieces, and says how it does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.counting import Counting
 from oborona.feedback.trainer import Trainer
 from oborona.milter import status
+from oborona.milter.believing.process import Believing
 from oborona.milter.log import event
 from oborona.milter.stores import open_adding
 
@@ -28,8 +29,14 @@ DAY_S: Final = 86_400.0
 log = logging.getLogger("oborona.trainer")
 
 
-def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
+def train(settings: Settings, state: Path, site: str, ready: Callable[[], None]) -> int:
     """Be the trainer until SIGTERM; return the exit status.
+
+    Args:
+        settings: of the site.
+        state: the state folder.
+        site: our authserv-id.
+        ready: called once it runs.
 
     Raises:
         StoreVersion: the store was written by a newer Oborona.
@@ -40,12 +47,13 @@ def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     counters = open_adding(settings, state, NAME)
     counting = Counting(counters)
+    believing = Believing(settings, state, site)
     ready()
     trouble = ""
     try:
         while not stop.is_set():
             try:
-                with_trainer(settings, state, counting, stop, recovered=bool(trouble))
+                with_trainer(settings, state, counting, believing, stop, recovered=bool(trouble))
                 trouble = ""
             except StoreVersion:
                 raise
@@ -56,6 +64,7 @@ def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
                 _write(state, status.TrainerStatus(pid=os.getpid(), time=time.time(), trouble=trouble))
                 stop.wait(TROUBLE_S)
     finally:
+        believing.close()
         try:
             counters.close()
         except StoreError as error:
@@ -65,7 +74,13 @@ def train(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
 
 
 def with_trainer(
-    settings: Settings, state: Path, counting: Counting, stop: threading.Event, *, recovered: bool
+    settings: Settings,
+    state: Path,
+    counting: Counting,
+    believing: Believing,
+    stop: threading.Event,
+    *,
+    recovered: bool,
 ) -> None:
     """Learn until told to stop.
 
@@ -80,7 +95,8 @@ def with_trainer(
             event(log, logging.WARNING, "learning goes on")
         report_at, counting_trouble, relearned = 0.0, "", False
         while not stop.is_set():
-            busy = trainer.step()
+            busy = believing.step()
+            busy |= trainer.step()
             try:
                 busy |= bool(counting.step(trainer.lessons, time.time()))
                 counting_trouble = ""
@@ -91,7 +107,7 @@ def with_trainer(
             over = relearned and trainer.relearning is None  # who waited for it looks now
             relearned = trainer.relearning is not None
             if over or time.monotonic() >= report_at:
-                report(state, trainer)
+                report(state, trainer, believing)
                 report_at = time.monotonic() + status.WRITE_S
             if not busy:
                 stop.wait(LOOK_S)
@@ -99,7 +115,7 @@ def with_trainer(
         trainer.close()
 
 
-def report(state: Path, trainer: Trainer) -> None:
+def report(state: Path, trainer: Trainer, believing: Believing) -> None:
     """Write what the trainer has to say of itself."""
     header = trainer.header
     _write(
@@ -112,6 +128,9 @@ def report(state: Path, trainer: Trainer) -> None:
             learned={"spam": header.spam, "ham": header.ham},
             words=trainer.lessons.by_state(),
             relearning=trainer.relearning,
+            events=believing.decided,
+            events_waiting=believing.waiting(),
+            events_trouble=believing.trouble,
         ),
     )
 

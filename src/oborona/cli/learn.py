@@ -18,13 +18,17 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
+from oborona.cli.person import person as person_of
 from oborona.cli.personal_stored import note_words
 from oborona.cli.progress import progress
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.errors import StoreError
+from oborona.feedback.believing.entering import Taught, enter
+from oborona.feedback.events import schema as events
+from oborona.feedback.events.log import Log
 from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
 from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
-from oborona.feedback.word import Kind, Source, State, Word
+from oborona.feedback.word import Heard, Kind, Source, State, Word
 from oborona.message.shingles import Hasher
 from oborona.milter.service import prepare_state, site_name
 from oborona.milter.worker import JOURNAL
@@ -76,15 +80,7 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         for some in _batches(asked, _words(asked, paths, Kind(kind), person)):
             words = [one for one in some if isinstance(one.word, Word)]
             became = taught.add([one.word for one in words if isinstance(one.word, Word)], now=time.time())
-            if person:
-                note_words(
-                    asked,
-                    [
-                        (one.word, one.origin, what)
-                        for one, what in zip(words, became, strict=True)
-                        if isinstance(one.word, Word)
-                    ],
-                )
+            _written(asked, [one for one in words if isinstance(one.word, Word)], became)
             told = iter(became)
             for name, word, _origin in some:
                 line: dict[str, object]
@@ -114,6 +110,19 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         )
     if results["refused"]:
         click.get_current_context().exit(1)
+
+
+def _written(asked: Asked, spoken: Sequence[_Spoken], became: Sequence[Heard]) -> None:
+    """Write down what follows from words for their persons' own mail, and a line of each in the log of events."""
+    words = [
+        (one.word, one.origin, heard)
+        for one, heard in zip(spoken, became, strict=True)
+        if isinstance(one.word, Word)
+    ]
+    own = note_words(asked, words) if any(word.person for word, _, _ in words) else [()] * len(words)
+    with as_owner_of(asked.state), Log(asked.state / events.FILE) as log:
+        taught = [Taught(word, heard, told) for (word, _, heard), told in zip(words, own, strict=True)]
+        enter(log, taught, source=person_of(), now=time.time())
 
 
 def _words(asked: Asked, paths: Iterable[Path], kind: Kind, person: str) -> Iterator[_Spoken]:

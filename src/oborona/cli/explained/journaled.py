@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import click
-import msgspec
 
 from oborona.cli.explained.gathered import (
     by_name,
@@ -19,19 +18,15 @@ from oborona.cli.explained.gathered import (
 )
 from oborona.cli.explained.model import Explanation, Side, changes, side_of
 from oborona.cli.explained.pulled import final_parts
-from oborona.policy.facts import Facts
-from oborona.policy.gathered import mass_facts, repip_facts
 from oborona.policy.load import Policy
 from oborona.policy.models.opinion import UNTAUGHT
-from oborona.policy.pasts import judge_pasts
-from oborona.policy.reputed import Seen, pin_address, pins_of, with_reputation
 from oborona.policy.scan import Site
-from oborona.policy.settling import read_known
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Judge
-from oborona.recheck.then import facts_then, readable, why_not
-from oborona.types import Proved, Shingle, Verdict
+from oborona.recheck.now import facts_now, pieces_of
+from oborona.recheck.then import facts_then, why_not
+from oborona.types import Verdict
 
 
 async def explained(
@@ -47,9 +42,12 @@ async def explained(
         site: whose counters are read, and whose final model is asked.
     """
     now = time.time()
-    pieces = _pieces(entry, late)
-    before = facts_then(entry)
-    after = None if before is None else await _facts_now(before, pieces, policy, site, now)
+    pieces = pieces_of(entry, late)
+    before, after = facts_then(entry), None
+    if before is not None:
+        after, faults = await facts_now(before, pieces, policy, site, now)
+        for fault in faults:
+            click.echo(f"oborona: {fault}", err=True)
     again = None if after is None else Judge(policy, site.final).judge(entry, asked, after)
     then = _then(entry, policy)
     side = None
@@ -87,42 +85,6 @@ async def explained(
         final_model=None if again is None else final_parts(site.final, again.facts, again.verdict.rules),
         **changes(then, side),
     )
-
-
-def _pieces(entry: Entry, late: Late | None) -> tuple[Shingle, ...]:
-    """Return what was asked about: the message's pieces, what its unique pairs count, and what was found late."""
-    distinct = [Shingle(*one) for one in entry.kept.distinct] if entry.kept else []
-    return tuple(dict.fromkeys((*entry.shingles, *distinct, *(late.shingles if late else ()))))
-
-
-async def _facts_now(
-    then: Facts, pieces: tuple[Shingle, ...], policy: Policy, site: Site, now: float
-) -> Facts:
-    """Return the facts of then with the counts of now, which hold the message itself."""
-    known, faults = await read_known(site.counters, pieces, now, policy.compiled.timelines)
-    for fault in faults:
-        click.echo(f"oborona: {fault}", err=True)
-    pinned = pins_of(pieces, site.pins, now)
-    pin_address(known, pinned)
-    facts = msgspec.structs.replace(
-        then,
-        known=known,
-        partial=bool(faults),
-        **mass_facts(known),
-        **repip_facts(known, own=then.client_own),
-    )
-    plain, unkept = readable(facts)
-    if "author" in unkept:  # judged by an older version, which did not say who was proved
-        return facts
-    who = Proved(
-        author=plain.author,
-        author_domain=plain.author_domain,
-        sender=plain.sender_proved,
-        account=plain.login.lower(),
-    )
-    judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
-    seen = Seen(who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements)
-    return with_reputation(facts, seen)
 
 
 def _then(entry: Entry, policy: Policy) -> Side:

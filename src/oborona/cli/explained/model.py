@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from oborona.cli.explained.feedback import Said
 from oborona.types import Action, Finding, RuleHit, Verdict, Would
 
 
@@ -77,6 +78,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     changed_verdict: bool = False
     changed_rules: tuple[Change, ...] = ()  # scores; null: it did not fire
     changed_facts: tuple[Change, ...] = ()
+    feedback: tuple[Said, ...] = ()  # what was said of it, in order
     content_model: dict[str, Any] | None = (
         None  # margin, its parts by view, and the runs and traits that pulled most
     )

@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from oborona.errors import StoreError
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes its name once all of it is on the disk; what was there before stays until then.
+
+    Args:
+        path: of the file; its folder exists.
+
+    Raises:
+        StoreError: it can't be written; what was there stays.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with fresh.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
 def write_whole(path: Path, octets: bytes) -> None:
@@ -18,21 +51,5 @@ def write_whole(path: Path, octets: bytes) -> None:
     Raises:
         StoreError: it can't be written; what was there stays.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        try:
-            with fresh.open("wb") as file:
-                file.write(octets)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except OSError:
-            fresh.unlink(missing_ok=True)
-            raise
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}") from error
+    with written_whole(path) as file:
+        file.write(octets)

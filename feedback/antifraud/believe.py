@@ -1,0 +1,40 @@
+"""Whether an event counts for all.
+
+    no rule fires    it counts, with the weight of its person
+    a rule fires     it does not; the person's own lists may follow it all the same
+
+A trap and the site's own word are believed as they are: both are the admin's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.feedback.antifraud.model import Belief, Circumstances
+from oborona.feedback.antifraud.rules import RULES
+from oborona.feedback.events.model import Way, What
+
+_OPPOSITE: Final = {What.COMPLAINT: What.PARDON, What.PARDON: What.COMPLAINT}
+
+
+def believe(c: Circumstances) -> Belief:
+    """Return whether an event counts, how much, and the names of the rules that say no.
+
+    The same circumstances give the same belief.
+    """
+    takes_back = c.earlier is not None and c.earlier is _OPPOSITE.get(c.what)
+    if of_the_site(c.what, c.way, c.person):
+        return Belief(counts=True, weight=1.0, takes_back=takes_back)
+    fired = [(rule.name, say) for rule in RULES if (say := rule.fires(c))]
+    return Belief(
+        counts=not fired,
+        weight=0.0 if fired else c.record.weight,
+        rules=tuple(name for name, _ in fired),
+        say="; ".join(say for _, say in fired),
+        takes_back=takes_back,
+    )
+
+
+def of_the_site(what: What, way: Way, person: str) -> bool:
+    """Tell whether it is the admin's word, or an address of theirs; what is taught for a person is that person's word."""
+    return what is What.TRAP or (way is Way.COMMAND and not person)

@@ -1,0 +1,116 @@
+"""Rules that look at what everybody says of messages alike.
+
+What a robot can add to a campaign must not silence those who are believed: sums of what is believed decide, and what strangers say beside them changes
+nothing for who is known.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.feedback.antifraud import standing
+from oborona.feedback.antifraud.model import NEWCOMER, Circumstances
+from oborona.feedback.events.model import What
+
+OF_NOBODY: Final = 3  # reports without a person, of one campaign, that are believed
+ASKED_MOST: Final = 5 * NEWCOMER  # weight of others who complain: a friend's account was broken into
+ENOUGH_COMPLAINTS: Final = 20 * NEWCOMER  # weight, from which on strangers add nothing
+ENOUGH_PARDONS: Final = 30 * NEWCOMER  # weight, from which on those who are not proven add nothing
+CONTEST: Final = 3 * NEWCOMER  # weight of complaints that are no accident
+KNOWN_SHARE: Final = 0.2  # of that weight, by persons who are known: then it is no crowd of strangers
+BALANCE: Final = 0.5  # of the weight of strangers' complaints, that known people may say against them
+MANY: Final = 10  # pardoners, of whom a share can be told
+ONLY_SHARE: Final = 0.8  # of them, who never complained
+BURST: Final = 10  # known persons who pardon what others complain of: colleagues would not also complain
+BURST_S: Final = 60.0  # apart, on average: people look into their spam folders one by one, over the day
+AGAINST: Final = 2 * standing.PROVEN  # weight of proven people who pardon: two of them
+SLACK: Final = 1e-9  # sums of weights are not exact
+
+
+def repeated(c: Circumstances) -> str:
+    """One person counts once in a campaign, so that no person makes one spam for all."""
+    if c.what not in (What.COMPLAINT, What.PARDON) or c.repeated < (1 if c.person else OF_NOBODY):
+        return ""
+    return "spoke of this campaign before"
+
+
+def asked_for(c: Circumstances) -> str:
+    """A complaint instead of unsubscribing, or by a slip; many complaints are neither."""
+    others = c.campaign
+    if c.what is not What.COMPLAINT or not c.asked_for or others.traps:
+        return ""
+    return (
+        "the person wanted mail of this sender"
+        if others.believed_complaint_weight + SLACK < ASKED_MOST
+        else ""
+    )
+
+
+def enough(c: Circumstances) -> str:
+    """Any number of people of no standing count no more than some; those who have one go on counting."""
+    if c.what is What.COMPLAINT and standing.young(c.record, c.time):
+        weight, most = c.campaign.believed_complaint_weight, ENOUGH_COMPLAINTS
+    elif c.what is What.PARDON and not standing.proven(c.record, c.time):
+        weight, most = c.campaign.believed_pardon_weight, ENOUGH_PARDONS
+    else:
+        return ""
+    return f"{c.what}s of weight {weight:.1f} are believed already" if weight + SLACK >= most else ""
+
+
+def trapped(c: Circumstances) -> str:
+    """Nobody asked for mail to a trap."""
+    traps = c.campaign.traps
+    return f"it came to {traps} trap{'s' if traps != 1 else ''}" if c.what is What.PARDON and traps else ""
+
+
+def contested(c: Circumstances) -> str:
+    """Complaints stand against a pardon.
+
+    By strangers alone: who is proven may say no, and who is known and has complained, up to half of their weight.
+    By known people, too: only who is proven, up to their weight; the rest is for the site to say.
+    """
+    others, proven = c.campaign, standing.proven(c.record, c.time)
+    against = others.believed_complaint_weight
+    if c.what is not What.PARDON or against < CONTEST - SLACK:
+        return ""
+    by_known = others.known_complaint_weight >= KNOWN_SHARE * against - SLACK
+    if proven and not by_known:
+        return ""
+    if not proven and (by_known or standing.only_pardons(c.record)):
+        return f"complaints of weight {against:.1f} against it"
+    said, most = others.proven_pardon_weight, against
+    if not proven:
+        said, most = others.believed_pardon_weight - said, BALANCE * against
+    if said + c.record.weight > most + SLACK:
+        return f"pardons of weight {said:.1f} already, against complaints of {against:.1f}"
+    return ""
+
+
+def brigade(c: Circumstances) -> str:
+    """Many accounts with one will."""
+    if c.what is What.PARDON:
+        return _pardons(c)
+    return _complaints(c) if c.what is What.COMPLAINT else ""
+
+
+def _pardons(c: Circumstances) -> str:
+    others = c.campaign
+    known = others.pardoners - others.young_pardoners
+    against = others.believed_complaint_weight >= CONTEST - SLACK
+    if against and known + 1 >= BURST and c.time - others.first_pardon < known * BURST_S:
+        return f"{known} pardons in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
+    many = others.pardoners >= MANY and others.only_pardoners >= ONLY_SHARE * others.pardoners
+    if many and standing.only_pardons(c.record):
+        return f"{others.only_pardoners} of {others.pardoners} who pardon never complained"
+    return ""
+
+
+def _complaints(c: Circumstances) -> str:
+    others, proven = c.campaign, c.campaign.proven_pardon_weight
+    if others.traps or not standing.young(c.record, c.time):
+        return ""
+    if proven < max(AGAINST, others.believed_complaint_weight) - SLACK:
+        return ""
+    if others.known_complaint_weight >= KNOWN_SHARE * proven - SLACK:
+        return ""
+    return "proven people pardon it, strangers complain"

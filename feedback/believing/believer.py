@@ -1,0 +1,253 @@
+"""Decides what was said, in the order in which it was written down, and does what follows; some events at a time, beside the trainer.
+
+    resolve   which message each event is about: its journal entry, its raw copy            outside of any transaction: it takes milliseconds
+    decide    circumstances, antifraud, decision                                            one transaction on the log of events
+    follow    words, own lists, reads; then noted as done                                   each once for a decision, whoever is killed when
+    look      a campaign again, with what was said since
+    propose   signatures, of campaigns that several people complain of
+    tidy      raw copies, events and campaigns of long ago
+
+An event that makes our own code fail is decided as unreadable: it must not stop those behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from oborona.errors import StoreError
+from oborona.feedback.believing import campaigns, looking, proposing
+from oborona.feedback.believing.deciding import decide_event
+from oborona.feedback.believing.following import Following
+from oborona.feedback.believing.ports import Journaled, Known, Lists, Proposer
+from oborona.feedback.believing.spoken import KINDS, Keys, Spoken, spoken
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import Decision, Stored, Way, What
+from oborona.feedback.store import Store
+
+AT_ONCE: Final = 16  # events with a message of their own: 50 ms
+AT_ONCE_SMALL: Final = 200  # reads and deletions
+LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
+TIDY_S: Final = 60.0
+TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds
+TIDY_PAGES: Final = 256
+READ_A_DAY: Final = 200  # raw copies of a person: antifraud believes no more than 100 a day, and reading one takes milliseconds
+DAY_S: Final = 86_400
+_SAID_BEFORE: Final = (
+    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"
+    " AND message IS NOT NULL ORDER BY id DESC LIMIT 1) WHERE what = ?"
+)
+
+log = logging.getLogger("oborona.trainer")
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """How long what is kept."""
+
+    raw_s: float  # seconds
+    events_s: float
+
+
+class Believer:
+    """The state of whoever believes; for one thread.
+
+    Args:
+        events: the log of events.
+        words: people's word.
+        journal: what messages are known.
+        lists: people's own.
+        proposer: of signatures; None = nothing is proposed.
+        keys: of the site.
+        kept: how long what is kept.
+        person_weight: how far one person's word teaches the model that all share, 0..1.
+        people: so many who complain of one campaign, and are believed, propose signatures.
+        decided: counts decisions, by "what way decision".
+        clock: Unix seconds.
+        monotonic: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        events: Log,
+        words: Store,
+        *,
+        journal: Journaled,
+        lists: Lists,
+        proposer: Proposer | None,
+        keys: Keys,
+        kept: Kept,
+        person_weight: float,
+        people: int,
+        decided: Counter[str] | None = None,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._events = events
+        self._journal = journal
+        self._lists = lists
+        self._proposer = proposer
+        self._keys = keys
+        self._kept = kept
+        self._people = people
+        self._decided = Counter[str]() if decided is None else decided
+        self._clock = clock
+        self._monotonic = monotonic
+        self._following = Following(events, words, lists, person_weight=person_weight)
+        self._resolved: dict[int, Spoken] = {}  # messages of events that were decided just now
+        self._day, self._spoke = 0, Counter[str]()  # events of persons today
+        self._seen = -1  # version of the log that nothing more was to be done for
+        self._looked_at = self._tidied_at = float("-inf")
+
+    def step(self) -> bool:
+        """Do a little of what there is to do; return whether there is more.
+
+        Raises:
+            StoreError: a store can't be used; what was not done is done by a later call.
+        """
+        version = self._events.version()
+        busy = False
+        if version != self._seen:
+            busy = self._decide()
+            busy |= self._follow()
+            self._seen = -1 if busy else version
+        busy |= self._look()
+        self._tidy()
+        return busy
+
+    def _decide(self) -> bool:
+        """Decide the next events; return whether there were any."""
+        waiting = self._events.undecided(0, AT_ONCE_SMALL)
+        if not waiting:
+            return False
+        batch = _batch(waiting)
+        about = self._about(batch)
+        wanted = {one.id: self._asked_for(one, about[one.id]) for one in batch}
+        now, became = self._clock(), list[Decision]()
+        with self._events.transaction() as db:
+            for one in batch:
+                db.execute("SAVEPOINT one")
+                try:
+                    decision = decide_event(db, one, about[one.id], asked_for=wanted[one.id], now=now)
+                except sqlite3.Error:
+                    raise
+                except Exception as error:  # a fault of ours must not stop the events behind this one
+                    log.exception("event %d can't be decided: a fault of ours", one.id)
+                    db.execute("ROLLBACK TO one")
+                    decision = decide_event(db, one, Spoken(unheard=_fault(error)), asked_for=False, now=now)
+                db.execute("RELEASE one")
+                became.append(decision)
+        self._decided.update(
+            f"{one.what} {one.way} {decision.word}" for one, decision in zip(batch, became, strict=True)
+        )
+        self._resolved = about
+        return True
+
+    def _follow(self) -> bool:
+        """Do what follows from the next decisions; return whether there were any."""
+        undone = _batch(self._events.undone(0, AT_ONCE_SMALL))
+        about, self._resolved = self._resolved, {}
+        if undone:
+            wanted = [one for one in undone if (one.counts or one.own) and one.id not in about]
+            self._following.do(undone, about | self._about(wanted), self._clock())
+        return bool(undone)
+
+    def _look(self) -> bool:
+        """Go over one campaign where it is time; return whether anything was found."""
+        if self._monotonic() - self._looked_at < LOOK_S:
+            return False
+        now = self._clock()
+        with self._events.told() as db:
+            campaign = looking.due(db, now)
+        if not campaign:
+            self._looked_at = self._monotonic()
+            return False
+        gone = looking.look(self._events, campaign, now)
+        if gone:
+            log.warning("campaign %d: %d events are not believed any more", campaign, gone)
+            self._seen = -1
+        if self._proposer is not None:
+            proposing.propose(self._events, campaign, self._proposer, people=self._people, now=now)
+        return True
+
+    def _tidy(self) -> None:
+        """Forget what is over, a step at a time."""
+        if self._monotonic() - self._tidied_at < TIDY_S:
+            return
+        now = self._clock()
+        # reads and deletions go with the raw copies: nobody asks for them later
+        gone = self._events.forget_raw(now - self._kept.raw_s, TIDY_ROWS)
+        gone += self._events.forget(now - self._kept.raw_s, TIDY_ROWS, passing=True)
+        gone += self._events.forget(now - self._kept.events_s, TIDY_ROWS, passing=False)
+        with self._events.transaction() as db:
+            gone += campaigns.forget(db, now - campaigns.KEPT_S, TIDY_ROWS)
+        if gone:
+            self._events.shrink(TIDY_PAGES)
+        if gone < TIDY_ROWS:
+            self._tidied_at = self._monotonic()
+
+    def _about(self, events: Sequence[Stored]) -> dict[int, Spoken]:
+        """Return which message each event is about."""
+        idents = {one.id: self._ident(one) for one in events}
+        known = self._journal.get([one for one in idents.values() if one is not None])
+        found = {}
+        for one in events:
+            ident = idents[one.id]
+            entry = known.get(ident) if ident is not None else None
+            found[one.id] = self._spoken(one, entry)
+        return found
+
+    def _ident(self, event: Stored) -> int | None:
+        """Return the id in the journal of the message that an event is about; None where it names none."""
+        if event.ident is not None or event.way is not Way.MAILBOX or not event.message_id:
+            return event.ident
+        return self._journal.find(event.message_id, event.person)
+
+    def _spoken(self, event: Stored, known: Known | None) -> Spoken:
+        try:
+            raw = self._events.raw(event.id) if event.what in KINDS and self._worth(event) else b""
+            return spoken(event, raw, known, self._keys)
+        except StoreError:
+            raise
+        except Exception as error:  # a message is anybody's; what it makes fail must not stop the others
+            log.exception("event %d can't be read: a fault of ours", event.id)
+            return Spoken(unheard=_fault(error))
+
+    def _worth(self, event: Stored) -> bool:
+        """Tell whether the raw copy is read: not for what was said before, and not for who says more than anybody is believed."""
+        if not event.person or event.decided is not None:
+            return True
+        today = int(event.heard // DAY_S)
+        if today != self._day:
+            self._day, self._spoke = today, Counter()
+        self._spoke[event.person] += 1
+        if self._spoke[event.person] > READ_A_DAY:
+            return False
+        return event.ident is None or not self._events.rows(
+            _SAID_BEFORE, (event.ident, event.person, event.id, event.what)
+        )
+
+    def _asked_for(self, event: Stored, about: Spoken) -> bool:
+        if event.what is not What.COMPLAINT or not event.person or not about.signed:
+            return False
+        return self._lists.asked_for(event.person, about.origin, event.time)
+
+
+def _fault(error: Exception) -> str:
+    return f"can't be read: {type(error).__name__}"
+
+
+def _batch(events: Sequence[Stored]) -> list[Stored]:
+    """Return the first events that are taken at once: few where messages have to be read."""
+    found, large = [], 0
+    for one in events:
+        large += one.what in KINDS
+        if large > AT_ONCE:
+            break
+        found.append(one)
+    return found

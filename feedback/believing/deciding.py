@@ -1,0 +1,118 @@
+"""One event is decided: its circumstances are gathered, antifraud is asked, and what was decided is written down with what it changes for the next.
+
+All within one transaction on the log of events, so that each event sees all those that were decided before it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from oborona.feedback.antifraud.believe import believe
+from oborona.feedback.antifraud.model import Circumstances
+from oborona.feedback.believing import campaigns, persons
+from oborona.feedback.believing.spoken import KINDS, Spoken
+from oborona.feedback.events.log import decide
+from oborona.feedback.events.model import Decision, Stored, Way, What
+
+OPPOSITE: Final = "OPPOSITE"  # the same person said the opposite later
+UNREADABLE: Final = "UNREADABLE"  # there is nothing in it that can be judged
+DUPLICATE: Final = "DUPLICATE"  # as the rule of antifraud
+_WORDS: Final = (What.COMPLAINT, What.PARDON)
+
+
+def decide_event(
+    db: sqlite3.Connection, event: Stored, about: Spoken, *, asked_for: bool, now: float
+) -> Decision:
+    """Decide an event; return what was decided.
+
+    Args:
+        db: within a transaction.
+        event: that is not decided.
+        about: the message that it is about.
+        asked_for: the person wanted mail of this sender.
+        now: Unix seconds.
+    """
+    if about.unheard:
+        nothing = Decision(counts=False, own=False, rules=(UNREADABLE,), say=about.unheard)
+        decide(db, event.id, nothing, now)
+        return nothing
+    known = about.known
+    ident = known.id if known is not None else None if about.forged else event.ident
+    before = _earlier(db, event, about.message, ident)
+    earlier = before[1] if before is not None else None
+    campaign = campaigns.campaign_of(db, about.pieces, now) if event.what in KINDS else 0
+    record = persons.record_of(db, event.person, now) if event.person else persons.NOBODY
+    circumstances = Circumstances(
+        what=event.what,
+        way=event.way,
+        time=min(event.time, event.heard),  # a claim about the future makes nobody older
+        person=event.person,
+        signed=about.signed,
+        delivered=known.time if known is not None else 0.0,
+        verdict=known.verdict if known is not None else None,
+        recipient=known is not None and event.person in known.recipients,
+        asked_for=asked_for,
+        earlier=earlier,
+        repeated=campaigns.repeated(db, campaign, event.person, event.what, about.message) if campaign else 0,
+        record=record,
+        campaign=campaigns.state_of(db, campaign, now) if campaign else campaigns.NOTHING,
+        thresholds=persons.limits_of(db, now),
+    )
+    belief = believe(circumstances)
+    ours = bool(event.person) and event.way is not Way.REPORT  # another site reports for people of its own
+    own = ours and event.what in _WORDS and about.signed and circumstances.recipient
+    duplicate = DUPLICATE in belief.rules
+    if belief.takes_back and before is not None:
+        _withdraw(db, before[0], event.id, now)
+    db.execute(
+        "UPDATE event SET ident = ?, message = ?, campaign = ? WHERE id = ?",
+        (
+            ident,
+            about.message or None,
+            0 if duplicate else campaign,
+            event.id,
+        ),
+    )
+    decision = Decision(
+        counts=belief.counts,
+        own=own and not duplicate,
+        weight=belief.weight,
+        rules=belief.rules,
+        say=belief.say,
+    )
+    decide(db, event.id, decision, now)
+    if duplicate:
+        return decision
+    if event.person and event.way is not Way.COMMAND:
+        persons.note(db, event.person, event.what, time=event.heard, now=now)
+    if campaign:
+        campaigns.note(
+            db, campaign, event.what, person=event.person, record=record, weight=belief.weight, now=now
+        )
+    return decision
+
+
+def _earlier(
+    db: sqlite3.Connection, event: Stored, message: bytes, ident: int | None
+) -> tuple[int, What] | None:
+    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same, with its id."""
+    kinds = _WORDS if event.what in _WORDS else (event.what,)
+    row = db.execute(
+        "SELECT id, what FROM event WHERE person = ? AND (message = ? OR ident = ?) AND id < ?"  # noqa: S608 - marks alone
+        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (event.person, message or None, ident, event.id, *kinds),
+    ).fetchone()
+    return None if row is None else (row[0], What(row[1]))
+
+
+def _withdraw(db: sqlite3.Connection, ident: int, by: int, now: float) -> None:
+    """Decide that the word of a person who says the opposite now is no more."""
+    decide(
+        db,
+        ident,
+        Decision(
+            counts=False, own=False, rules=(OPPOSITE,), say=f"the person says the opposite in event {by}"
+        ),
+        now,
+    )

@@ -1,0 +1,80 @@
+"""What an admin teaches leaves its line in the log of events: decided, and done, as it is written down."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from oborona.feedback.believing import campaigns
+from oborona.feedback.believing.deciding import OPPOSITE
+from oborona.feedback.events.log import Log, decide, done, insert
+from oborona.feedback.events.model import Decision, Event, Way, What
+from oborona.feedback.word import Heard, Kind, Word
+from oborona.reputation.personal import mail_address
+
+
+class Taught(NamedTuple):
+    """A word that was taught."""
+
+    word: Word
+    heard: Heard  # what became of it
+    own: tuple[str, ...]  # what followed for the person's own mail, in words
+
+
+def enter(log: Log, taught: Sequence[Taught], *, source: str, now: float) -> list[int]:
+    """Write a line for each word that is new; return their ids.
+
+    The site's own word settles what its campaign is; what an admin says for a person is that person's.
+
+    Args:
+        log: of events.
+        taught: in order.
+        source: who taught them.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: they can't be written.
+    """
+    found = []
+    with log.transaction() as db:
+        for one in taught:
+            if one.heard.new:
+                found.append(_line(db, one, source, now))
+                if one.heard.replaced:
+                    _replaced(db, one.heard.replaced, found[-1], now)
+    return found
+
+
+def _line(db: sqlite3.Connection, one: Taught, source: str, now: float) -> int:
+    word = one.word
+    ident = insert(
+        db,
+        Event(
+            what=What.COMPLAINT if word.kind is Kind.SPAM else What.PARDON,
+            way=Way.COMMAND,
+            time=word.time,
+            person=mail_address(word.person),
+            ident=word.journal,
+            message_id=word.message_id,
+            source=source,
+        ),
+        now,
+    )
+    campaign = 0 if word.person else campaigns.campaign_of(db, word.pieces, now)
+    db.execute("UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident))
+    decide(db, ident, Decision(counts=True, own=bool(one.own), weight=1.0), now)
+    told = [f"word {one.heard.id}: taught with weight {word.weight:.2f}, {len(word.pieces)} pieces", *one.own]
+    done(db, ident, 1, one.heard.id, told)
+    if campaign:
+        campaigns.settled_by_site(db, campaign, now)
+    return ident
+
+
+def _replaced(db: sqlite3.Connection, word: int, by: int, now: float) -> None:
+    """Decide that the event of a word which the opposite one took the place of is no more."""
+    for (ident,) in db.execute(
+        "SELECT id FROM event WHERE word = ? AND word <> 0 ORDER BY id", (word,)
+    ).fetchall():
+        say = f"the same is said to be the opposite in event {by}"
+        decide(db, ident, Decision(counts=False, own=False, rules=(OPPOSITE,), say=say), now)

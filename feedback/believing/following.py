@@ -1,0 +1,172 @@
+"""What follows from decided events is done: words that are learned and counted, people's own lists, reads, and spam that is counted no more.
+
+    it counts for all       a word with the weight of the belief; its message's pieces count from `LEAST_COUNTED` on
+    it is the person's own  a word that teaches their own weights alone, and their own list, whatever others may believe
+    a pardon that counts    takes back what the verdict had counted as spam, once for each message
+    neither                 what followed from an earlier decision is taken back; entries of the person's own list stay while it is their own
+
+Every one of these carries the mark of the decision that it follows from, and happens once for each: who is killed in between does all of it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from oborona.feedback.believing.ports import Lists
+from oborona.feedback.believing.spoken import KINDS, Spoken
+from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_late_mark, forgiven_mark
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import Stored, What
+from oborona.feedback.personal import entries
+from oborona.feedback.store import Store
+from oborona.feedback.word import Heard, Word
+from oborona.types import Shingle
+
+LEAST_COUNTED: Final = 0.1  # weight from which on a complaint is one of the counters, which know no halves; below it nobody listens
+BY: Final = "antifraud"
+_READ: Final = {What.READ: Effect.READ, What.DELETED: Effect.DELETED}
+
+
+class Following:
+    """Does what follows from decisions.
+
+    Args:
+        log: of events.
+        words: people's word.
+        lists: people's own.
+        person_weight: how far one person's word teaches the model that all share, 0..1.
+    """
+
+    def __init__(self, log: Log, words: Store, lists: Lists, *, person_weight: float) -> None:
+        self._log = log
+        self._words = words
+        self._lists = lists
+        self._person_weight = person_weight
+        self._origin = log.origin()
+
+    def mark(self, event: Stored) -> bytes:
+        """Return the mark of an event's decision."""
+        return mark_of(self._origin, event.id, event.turn)
+
+    def do(self, events: Sequence[Stored], about: Mapping[int, Spoken], now: float) -> None:
+        """Do what follows from events, and note that it is done.
+
+        Args:
+            events: decided.
+            about: their messages by the event's id, of those from which anything may follow.
+            now: Unix seconds.
+
+        Raises:
+            StoreError: a store can't be written; what is missing is done by the next call.
+        """
+        said = [
+            one for one in events if one.what in KINDS and (one.counts or one.own) and about[one.id].pieces
+        ]
+        anew = {one.id for one in said}
+        self._take_back([one for one in events if one.turn > 1], anew, now)
+        became = self._words.add([self._word(one, about[one.id]) for one in said], now=now)
+        told: dict[int, list[str]] = {one.id: [] for one in events}
+        word: dict[int, int] = {}
+        for one, heard in zip(said, became, strict=True):
+            word[one.id] = heard.id
+            told[one.id] += self._tell_word(one, heard, about[one.id])
+            if one.own:
+                told[one.id] += self._list(one, heard, about[one.id])
+        told_reads = self._count(events, about)
+        for ident, words in told_reads.items():
+            told[ident] += words
+        self._log.did([(one.id, one.turn, word.get(one.id, 0), told[one.id]) for one in events])
+
+    def _word(self, event: Stored, about: Spoken) -> Word:
+        kind, source = KINDS[event.what]
+        return Word(
+            kind=kind,
+            source=source,
+            time=event.time,
+            digest=about.message,
+            features=about.features,
+            person=event.person,
+            weight=self._weight(event),
+            message_id=about.message_id,
+            journal=event.ident if about.signed else None,
+            pieces=_counted(event, about),
+            event=event.id,
+            mark=self.mark(event),
+        )
+
+    def _weight(self, event: Stored) -> float:
+        if not event.counts:
+            return 0.0
+        return event.weight * (self._person_weight if event.person else 1.0)
+
+    def _take_back(self, events: Sequence[Stored], anew: Collection[int], now: float) -> None:
+        """Take back what followed from the decisions before.
+
+        Args:
+            events: decided again.
+            anew: those from which a word follows again. Where none can, since its message is forgotten, the person's own list stays as it is.
+            now: Unix seconds.
+        """
+        effects = Effects(self._words)
+        for one in events:
+            marks = [mark_of(self._origin, one.id, turn) for turn in range(1, one.turn)]
+            words = self._words.of_marks(marks)
+            self._log.again(words, one.id)
+            self._words.take_back(words, reason=one.say or "decided again", by=BY, now=now)
+            if words and (one.id in anew or not one.own):
+                self._lists.take_back(words)
+            effects.take_back(marks)
+
+    def _tell_word(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
+        if not heard.new:
+            return [f"word {heard.id} had said so before"]
+        taught = f"taught with weight {self._weight(event):.2f}" if about.features else "no text to teach"
+        pieces = len(_counted(event, about))
+        instead = f", instead of word {heard.replaced}" if heard.replaced else ""
+        return [f"word {heard.id}{instead}: {taught}, {pieces} pieces"]
+
+    def _list(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
+        """Write what follows for the person's own mail."""
+        kind, _ = KINDS[event.what]
+        found = entries(kind, about.origin, about.pieces, person=event.person, word=heard.id, now=event.time)
+        self._lists.say(event.person, heard.id, found, replaced=heard.replaced, now=event.time)
+        return [f"{event.person}: {one.say}" for one in found]
+
+    def _count(self, events: Sequence[Stored], about: Mapping[int, Spoken]) -> dict[int, list[str]]:
+        """Hand in what is counted beside words; return it in words."""
+        effects, wanted, told = Effects(self._words), list[Wanted](), dict[int, list[str]]()
+        for one in events:
+            if one.what in _READ and one.counts:
+                kind = _READ[one.what]
+                wanted.append(Wanted(self.mark(one), kind, about[one.id].pieces, None))
+                told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} pieces"]
+            elif one.what is What.PARDON and one.ident is not None:
+                known = about[one.id].known if one.id in about else None
+                marks = [forgiven_mark(one.ident), forgiven_late_mark(one.ident)]
+                others = self._log.about(ident=one.ident)
+                if not any(other.counts and other.what is What.PARDON for other in others):
+                    effects.take_back(marks)
+                elif one.counts and known is not None and known.counted_spam and known.shingles:
+                    wanted.append(Wanted(marks[0], Effect.FORGIVEN, known.shingles, known.time))
+                    wanted.append(Wanted(marks[1], Effect.FORGIVEN, known.late, known.late_time))
+                    told[one.id] = [f"spam taken back from {len(known.shingles) + len(known.late)} pieces"]
+        effects.want(wanted)
+        return told
+
+
+def mark_of(origin: bytes, event: int, turn: int) -> bytes:
+    """Return the mark of a decision.
+
+    Args:
+        origin: of the log.
+        event: its id.
+        turn: which decision of it.
+    """
+    return hashlib.blake2b(b"%d %d" % (event, turn), key=origin, digest_size=16).digest()
+
+
+def _counted(event: Stored, about: Spoken) -> tuple[Shingle, ...]:
+    """Return the pieces that an event counts on."""
+    return about.pieces if event.counts and event.weight >= LEAST_COUNTED else ()

@@ -1,0 +1,59 @@
+"""A campaign is gone over again: what was believed and would not be any more is taken back, and the records of its persons follow from what it turned out to be."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+import msgspec
+
+from oborona.feedback.antifraud.outcome import outcomes
+from oborona.feedback.antifraud.revise import revise
+from oborona.feedback.believing import campaigns
+from oborona.feedback.events.log import Log, decide
+from oborona.feedback.events.model import Decision
+
+LOOK_S: Final = 20.0  # between two looks at a campaign that goes on
+MOST_SETTLED: Final = 300  # of its latest events, whose persons' records follow: it takes the square of it
+REVISED: Final = "REVISED"  # what was said since shows that it was wrong
+
+
+def due(db: sqlite3.Connection, now: float) -> int:
+    """Return the campaign that is to be gone over; 0: none is."""
+    row = db.execute(
+        "SELECT id FROM campaign WHERE changed AND looked < ? ORDER BY looked LIMIT 1", (now - LOOK_S,)
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def look(log: Log, campaign: int, now: float) -> int:
+    """Go over a campaign; return how many events are not believed any more.
+
+    Args:
+        log: of events; nobody else goes over campaigns.
+        campaign: id.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the log can't be read or written.
+    """
+    with log.told() as db:
+        said = campaigns.told(db, campaign)
+    gone = set(revise(said))  # outside of any transaction: it may take a second
+    left = [msgspec.structs.replace(one, believed=False) if one.id in gone else one for one in said]
+    known = {one.person: "right" if one.right else "wrong" for one in outcomes(left[-MOST_SETTLED:])}
+    with log.transaction() as db:
+        for ident in sorted(gone):
+            (own,) = db.execute("SELECT own FROM event WHERE id = ?", (ident,)).fetchone()
+            decide(
+                db,
+                ident,
+                Decision(
+                    counts=False, own=bool(own), rules=(REVISED,), say="what was said since speaks against it"
+                ),
+                now,
+            )
+        for person in known.keys() | campaigns.settled(db, campaign).keys():
+            campaigns.settle(db, campaign, person, known.get(person, ""))
+        db.execute("UPDATE campaign SET changed = 0, looked = ? WHERE id = ?", (now, campaign))
+    return len(gone)

@@ -1,0 +1,1 @@
+"""What people, traps and sites say of messages: written down before it is acknowledged, believed later."""

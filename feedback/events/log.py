@@ -1,0 +1,343 @@
+"""The log of events: written by doors, decided by whoever believes, read by all; any number of processes use one file.
+
+An event is there once its transaction is on the disk, whatever happens afterwards.  Deciding it is another transaction, and doing what follows from it
+a third: `turn` says how often it was decided, `done` which of these decisions has its effects.  Whoever is killed in between leaves `done` behind `turn`, and the effects are
+done again, each of which happens once for each turn.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from oborona.feedback.events.model import (
+    MOST_RAW,
+    Decided,
+    Decision,
+    Event,
+    Receipt,
+    Said,
+    Stored,
+    Way,
+    What,
+)
+from oborona.feedback.events.schema import SHARED
+from oborona.sqlite_file import SharedFile
+
+MOST_TEXT: Final = 400  # characters of a peer's text that are kept
+_LEVEL: Final = 1  # of zlib: higher ones save a tenth and take twice the time
+_AT_ONCE: Final = 500  # rows asked for by id
+_COLUMNS: Final = (
+    "id, what, way, time, heard, person, ident, message_id, mailbox, source, decided, counts, own, weight, rules, say,"
+    " message, campaign, turn, done, word, effects"
+)
+_INSERT: Final = (
+    "INSERT INTO event (what, way, time, heard, person, ident, message_id, mailbox, source, key)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_WEIGHED: Final = (
+    "UPDATE campaign_person SET weight = (SELECT coalesce(max(weight), 0) FROM event WHERE campaign = ? AND person = ?"
+    " AND what = ? AND counts) WHERE campaign = ? AND person = ? AND what = ?"
+)
+_EFFECTS: Final = msgspec.json.Decoder(tuple[str, ...])
+
+
+class Log(SharedFile):
+    """One process's access to the log; see `SharedFile`."""
+
+    shared = SHARED
+
+    def add(self, events: Sequence[Event], *, now: float) -> list[Receipt]:
+        """Write events down, all of them or none; when this returns they survive the power going.
+
+        Args:
+            events: in the order in which they came.
+            now: Unix seconds.
+
+        Returns:
+            What became of each.
+        """
+        packed = [zlib.compress(one.raw[:MOST_RAW], _LEVEL) if one.raw else b"" for one in events]
+        receipts = []
+        with self.transaction() as db:
+            for one, octets in zip(events, packed, strict=True):
+                known = one.key and db.execute("SELECT id FROM event WHERE key = ?", (one.key,)).fetchone()
+                if known:
+                    receipts.append(Receipt(known[0], new=False))
+                    continue
+                ident = insert(db, one, now)
+                if octets:
+                    db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(one.raw), octets))
+                receipts.append(Receipt(ident, new=True))
+        return receipts
+
+    def said(self, ident: int) -> list[Said]:
+        """Return what persons did with a message of the journal, in order."""
+        return self.said_of([ident]).get(ident, [])
+
+    def said_of(self, idents: Sequence[int]) -> dict[int, list[Said]]:
+        """Return what persons did with each of some messages of the journal, in order; those of which nothing is known are left out."""
+        found: dict[int, list[Said]] = {}
+        for start in range(0, len(idents), _AT_ONCE):
+            some = tuple(idents[start : start + _AT_ONCE])
+            rows = self.rows(
+                "SELECT ident, person, what, time, decided, counts FROM event"  # noqa: S608 - marks alone
+                f" WHERE ident IN ({', '.join('?' * len(some))}) ORDER BY id",
+                some,
+            )
+            for ident, person, what, time, decided, counts in rows:
+                believed = None if decided is None else bool(counts)
+                found.setdefault(ident, []).append(Said(person, What(what), time, believed))
+        return found
+
+    def undecided(self, after: int, most: int) -> list[Stored]:
+        """Return the first events behind a place that are not decided, in order."""
+        return self._stored("decided IS NULL AND id > ? ORDER BY id LIMIT ?", (after, most))
+
+    def undone(self, after: int, most: int) -> list[Stored]:
+        """Return the first events behind a place whose last decision has not all its effects, in order."""
+        return self._stored("done < turn AND id > ? ORDER BY id LIMIT ?", (after, most))
+
+    def waiting(self) -> tuple[int, int]:
+        """Return how many events are not decided, and how many lack effects."""
+        ((undecided,),) = self.rows("SELECT count(*) FROM event WHERE decided IS NULL")
+        ((undone,),) = self.rows("SELECT count(*) FROM event WHERE done < turn")
+        return int(undecided), int(undone)
+
+    def origin(self) -> bytes:
+        """Return what tells this log from any other, 16 octets."""
+        ((name,),) = self.rows("SELECT name FROM origin")
+        return bytes(name)
+
+    def version(self) -> int:
+        """Return a number that changes when somebody else has written: 5 µs, for those who wait."""
+        ((number,),) = self.rows("PRAGMA data_version")
+        return int(number)
+
+    def get(self, ident: int) -> Stored:
+        """Return an event.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        found = self._stored("id = ?", (ident,))
+        if not found:
+            raise KeyError(ident)
+        return found[0]
+
+    def about(self, *, ident: int | None = None, message: bytes = b"") -> list[Stored]:
+        """Return the events about a message, in order.
+
+        Args:
+            ident: of the message in the journal; None = unknown.
+            message: what it is known by; empty = unknown.
+        """
+        found = self._stored("ident = ?", (ident,)) if ident is not None else []
+        found += self._stored("message = ?", (message,)) if message else []
+        return sorted({one.id: one for one in found}.values(), key=lambda one: one.id)
+
+    def of_campaign(self, campaign: int, most: int) -> list[Stored]:
+        """Return the last events of a campaign, in order."""
+        return self._stored("campaign = ? ORDER BY id DESC LIMIT ?", (campaign, most))[::-1]
+
+    def last(self, number: int, person: str | None = None) -> list[Stored]:
+        """Return the last events, the newest first; of a person alone where one is named."""
+        if person is None:
+            return self._stored("1 ORDER BY id DESC LIMIT ?", (number,))
+        return self._stored("person = ? ORDER BY id DESC LIMIT ?", (person, number))
+
+    def raw(self, ident: int) -> bytes:
+        """Return the message of an event as it was handed in, `MOST_RAW` octets of it; empty where it is not kept, or damaged."""
+        found = self.rows("SELECT octets FROM raw WHERE id = ?", (ident,))
+        if not found:
+            return b""
+        try:
+            return zlib.decompressobj().decompress(found[0][0], MOST_RAW)
+        except zlib.error:
+            return b""
+
+    def decisions(self, ident: int) -> list[Decided]:
+        """Return the decisions of an event that were replaced, in order."""
+        rows = self.rows(
+            "SELECT event, turn, time, counts, own, weight, rules, say FROM revision WHERE event = ? ORDER BY turn",
+            (ident,),
+        )
+        return [
+            Decided(event, turn, time, bool(counts), bool(own), weight, tuple(rules.split()), say)
+            for event, turn, time, counts, own, weight, rules, say in rows
+        ]
+
+    def decide(self, decisions: Sequence[tuple[int, Decision]], *, now: float) -> list[int]:
+        """Decide events, or decide them again: all of them or none; return those whose decision is another now.
+
+        What followed from the decision before is taken back by whoever does the effects.
+
+        Args:
+            decisions: ids, and what is decided.
+            now: Unix seconds.
+        """
+        with self.transaction() as db:
+            return [ident for ident, decision in decisions if decide(db, ident, decision, now)]
+
+    def did(self, effects: Iterable[tuple[int, int, int, Sequence[str]]]) -> None:
+        """Note that the effects of decisions are there.
+
+        Args:
+            effects: id, turn, id of the word that followed (0 = none), and what followed in words; of each event.
+        """
+        with self.transaction() as db:
+            for ident, turn, word, told in effects:
+                done(db, ident, turn, word, told)
+
+    def again(self, words: Sequence[int], but: int) -> None:
+        """Have the effects of events done again that found what they say said by a word which is taken back now.
+
+        Args:
+            words: that are taken back.
+            but: the event that they follow from.
+        """
+        if words:
+            with self.transaction() as db:
+                db.executemany(
+                    "UPDATE event SET done = turn - 1 WHERE word = ? AND word <> 0 AND id <> ? AND done = turn AND (counts OR own)",
+                    [(word, but) for word in words],
+                )
+
+    def forget_raw(self, before: float, most: int) -> int:
+        """Forget raw copies of decided events that were written down before a time; return how many.
+
+        Args:
+            before: Unix seconds.
+            most: at once.
+        """
+        last = self.rows("SELECT id FROM event WHERE heard < ? ORDER BY heard DESC LIMIT 1", (before,))
+        if not last or not self.rows("SELECT 1 FROM raw WHERE id <= ? LIMIT 1", last[0]):
+            return 0
+        with self.transaction() as db:
+            return db.execute(
+                "DELETE FROM raw WHERE id IN (SELECT r.id FROM raw r JOIN event e ON e.id = r.id"
+                " WHERE r.id <= ? AND e.heard < ? AND e.decided IS NOT NULL AND e.done >= e.turn ORDER BY r.id LIMIT ?)",
+                (*last[0], before, most),
+            ).rowcount
+
+    def forget(self, before: float, most: int, *, passing: bool) -> int:
+        """Forget events that were written down before a time, once all is done about them; return how many.
+
+        Args:
+            before: Unix seconds.
+            most: at once.
+            passing: reads and deletions; else all others.
+        """
+        kind = "what IN ('read', 'deleted')" if passing else "what NOT IN ('read', 'deleted')"
+        over = f"heard < ? AND {kind}"
+        if not self.rows(f"SELECT 1 FROM event WHERE {over} LIMIT 1", (before,)):  # noqa: S608 - literals above
+            return 0
+        with self.transaction() as db:
+            idents = db.execute(
+                f"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE {over} AND decided IS NOT NULL"  # noqa: S608
+                " AND done >= turn ORDER BY heard LIMIT ?) RETURNING id",
+                (before, most),
+            ).fetchall()
+            db.executemany("DELETE FROM raw WHERE id = ?", idents)
+            db.executemany("DELETE FROM revision WHERE event = ?", idents)
+        return len(idents)
+
+    def shrink(self, pages: int) -> None:
+        """Give some pages that nothing lies in back to the disk."""
+        with self.told() as db:
+            db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+
+    def _stored(self, condition: str, values: tuple[Any, ...]) -> list[Stored]:
+        return [stored(row) for row in self.rows(f"SELECT {_COLUMNS} FROM event WHERE {condition}", values)]  # noqa: S608
+
+
+def decide(db: sqlite3.Connection, ident: int, decision: Decision, now: float) -> bool:
+    """Decide an event within a transaction; return whether that is another decision than before."""
+    row = db.execute(
+        "SELECT turn, decided, counts, own, weight, rules, say, campaign, person, what FROM event WHERE id = ?",
+        (ident,),
+    ).fetchone()
+    if row is None:
+        return False
+    turn, decided, counts, own, weight, rules, say, *of = row
+    if decided is not None:
+        if (bool(counts), bool(own), weight) == (decision.counts, decision.own, decision.weight):
+            return False
+        db.execute(
+            "INSERT INTO revision (event, turn, time, counts, own, weight, rules, say) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (ident, turn, decided, counts, own, weight, rules, say),
+        )
+    db.execute(
+        "UPDATE event SET decided = ?, counts = ?, own = ?, weight = ?, rules = ?, say = ?, turn = turn + 1 WHERE id = ?",
+        (
+            now,
+            decision.counts,
+            decision.own,
+            decision.weight,
+            " ".join(decision.rules),
+            _text(decision.say),
+            ident,
+        ),
+    )
+    if decided is not None:
+        db.execute(_WEIGHED, (*of, *of))
+    return True
+
+
+def stored(row: tuple[Any, ...]) -> Stored:
+    """Return what a row in the order of the columns holds."""
+    return Stored(
+        id=row[0],
+        what=What(row[1]),
+        way=Way(row[2]),
+        time=row[3],
+        heard=row[4],
+        person=row[5],
+        ident=row[6],
+        message_id=row[7],
+        mailbox=row[8],
+        source=row[9],
+        decided=row[10],
+        counts=bool(row[11]),
+        own=bool(row[12]),
+        weight=row[13],
+        rules=tuple(row[14].split()),
+        say=row[15],
+        message=row[16] or b"",
+        campaign=row[17],
+        turn=row[18],
+        done=row[19],
+        word=row[20],
+        effects=_EFFECTS.decode(row[21]),
+    )
+
+
+def done(db: sqlite3.Connection, ident: int, turn: int, word: int, told: Sequence[str]) -> None:
+    """Note within a transaction that the effects of a decision are there; see `Log.did`."""
+    db.execute(
+        "UPDATE event SET done = ?, word = ?, effects = ? WHERE id = ? AND done < ?",
+        (turn, word, msgspec.json.encode(list(told)).decode(), ident, turn),
+    )
+
+
+def insert(db: sqlite3.Connection, one: Event, now: float) -> int:
+    """Write an event down within a transaction; return its id."""
+    cursor = db.execute(
+        _INSERT,
+        (
+            one.what, one.way, one.time, now, _text(one.person), one.ident, _text(one.message_id), _text(one.mailbox),
+            _text(one.source), one.key or None,
+        ),
+    )  # fmt: skip
+    ident = cursor.lastrowid
+    assert ident is not None
+    return ident
+
+
+def _text(text: str) -> str:
+    """Return a peer's text as a store takes it: cut, and what is no Unicode in it as an escape."""
+    return text[:MOST_TEXT].encode("utf-8", "backslashreplace").decode()

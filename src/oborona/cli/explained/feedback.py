@@ -1,0 +1,165 @@
+"""What was said of a message, what was decided of it, and what is there of what followed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from oborona.cli.terminal import Terminal, plain
+from oborona.errors import StoreError
+from oborona.feedback.believing.following import mark_of
+from oborona.feedback.believing.proposing import proposals_of
+from oborona.feedback.effects import Effects
+from oborona.feedback.events import schema
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import Stored, Way, What
+from oborona.feedback.schema import FILE as WORDS
+from oborona.feedback.store import Store
+from oborona.milter.personal import schema as persons
+from oborona.milter.personal.store import Store as Persons
+
+_HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier decision of an event."""
+
+    time: str  # ISO 8601
+    decision: str
+    weight: float
+    rules: tuple[str, ...]
+    say: str
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """One event about the message."""
+
+    id: int
+    what: What
+    way: Way
+    time: str  # ISO 8601, when it was done
+    person: str
+    source: str
+    mailbox: str
+    decision: str  # waiting, believed, own (for the person's own mail alone), refused
+    weight: float
+    rules: tuple[str, ...]  # antifraud rules that fired
+    say: str
+    effects: tuple[str, ...]  # what followed when it was decided
+    done: bool  # all of it is there
+    word: int | None  # null: none follows
+    word_state: str  # queued, learned, counted, ...
+    counted: str  # yes, no, not yet, in doubt: whether the counters have it
+    own_list: tuple[str, ...]  # entries of the person's list that are there
+    proposals: tuple[str, ...]  # signatures that were proposed of its campaign
+    before: tuple[Decided, ...]  # earlier decisions
+
+
+def said_of(state: Path, ident: int) -> tuple[Said, ...]:
+    """Return what was said of a message of the journal; what can't be read is a word on standard error."""
+    if not (state / schema.FILE).exists():
+        return ()
+    try:
+        with ExitStack() as stack:
+            log = stack.enter_context(Log(state / schema.FILE, make=False))
+            words = (
+                stack.enter_context(Store(state / WORDS, make=False)) if (state / WORDS).exists() else None
+            )
+            own = (
+                stack.enter_context(Persons(state / persons.FILE, make=False))
+                if (state / persons.FILE).exists()
+                else None
+            )
+            return tuple(_said(one, log, words, own) for one in log.about(ident=ident))
+    except StoreError as error:
+        click.echo(f"oborona: {error}; what people said of it is not told", err=True)
+        return ()
+
+
+def show(console: Terminal, said: tuple[Said, ...]) -> None:
+    """Print what was said of a message."""
+    for one in said:
+        who = one.person or one.source or "the site"
+        told = f"{one.time}  {one.what} of {who} by {one.way}: {one.decision}"
+        told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
+        told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
+        console.print(plain(f"said {one.id}  {told}"), markup=False, highlight=False)
+        lines = [*one.effects]
+        if one.word is not None:
+            lines.append(
+                f"word {one.word} is {one.word_state or 'forgotten'}; in the counters: {one.counted}"
+            )
+        lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
+        lines += [f"proposed signature {name}" for name in one.proposals]
+        lines += [] if one.done else ["not all of it is done yet"]
+        lines += [
+            f"before, {before.time}: {before.decision} {' '.join(before.rules)}".rstrip()
+            for before in one.before
+        ]
+        for line in lines:
+            console.print(plain(f"      {line}"), markup=False, highlight=False)
+
+
+def _said(one: Stored, log: Log, words: Store | None, own: Persons | None) -> Said:
+    decision = "waiting" if one.decided is None else _word(counts=one.counts, own=one.own)
+    state, counted = _became(one, log, words)
+    entries = [] if own is None or not one.person or not one.word else own.of(one.person).entries
+    return Said(
+        id=one.id,
+        what=one.what,
+        way=one.way,
+        time=_moment(one.time),
+        person=one.person,
+        source=one.source,
+        mailbox=one.mailbox,
+        decision=decision,
+        weight=one.weight,
+        rules=one.rules,
+        say=one.say,
+        effects=one.effects,
+        done=one.decided is not None and one.done >= one.turn,
+        word=one.word or None,
+        word_state=state,
+        counted=counted,
+        own_list=tuple(entry.say for entry in entries if entry.word == one.word),
+        proposals=tuple(proposals_of(log, one.campaign)) if one.campaign else (),
+        before=tuple(
+            Decided(
+                time=_moment(old.time),
+                decision=_word(counts=old.counts, own=old.own),
+                weight=old.weight,
+                rules=old.rules,
+                say=old.say,
+            )
+            for old in log.decisions(one.id)
+        ),
+    )
+
+
+def _became(one: Stored, log: Log, words: Store | None) -> tuple[str, str]:
+    """Return the state of the word of an event, and whether the counters have what it counts."""
+    if words is None:
+        return "", "no"
+    if one.what in (What.READ, What.DELETED):
+        states = Effects(words).states(mark_of(log.origin(), one.id, one.turn))
+        held = next((held for _, held in states.values()), False)
+        return "", "in doubt" if held is None else "yes" if held else "no"
+    try:
+        state = words.get(one.word).state.value if one.word else ""
+    except KeyError:
+        state = ""
+    rows = words.rows("SELECT held FROM counted WHERE id = ? AND pieces <> x''", (one.word,))
+    return state, _HELD[rows[0][0]] if rows else "no"
+
+
+def _word(*, counts: bool, own: bool) -> str:
+    return "believed" if counts else "own" if own else "refused"
+
+
+def _moment(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(sep=" ", timespec="seconds")

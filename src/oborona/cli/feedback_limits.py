@@ -1,0 +1,63 @@
+"""`oborona feedback thresholds` and `rules`: what speaks against events, and how often it did."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.feedback_stored import fired, log
+from oborona.cli.feedback_stored import thresholds as limits
+from oborona.cli.output import echo, echo_json
+from oborona.cli.span import Span
+from oborona.cli.terminal import PIPED, Terminal
+from oborona.feedback.antifraud.rules import RULES
+from oborona.feedback.antifraud.thresholds import FLOORS
+
+_DAY = 86_400.0
+
+
+@click.command()
+@click.option("--last", type=click.IntRange(1, 3660), default=14, show_default=True, help="So many days.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def thresholds(asked: Asked, last: int, as_json: bool) -> None:
+    """Show how often a person may complain and pardon on a day, the latest day first; computed from the day before."""
+    with log(asked) as opened:
+        found = limits(opened, last)
+    for day, one in found:
+        if as_json:
+            echo_json(
+                {"day": day, "complaints": one.complaints, "pardons": one.pardons, "people": one.people}
+            )
+        else:
+            echo(
+                f"{day}  {one.complaints:.0f} complaints, {one.pardons:.0f} pardons  (of {one.people} people)"
+            )
+    if not found and not as_json:
+        echo(f"none were computed yet: {FLOORS.complaints:.0f} complaints, {FLOORS.pardons:.0f} pardons")
+
+
+@click.command()
+@click.option(
+    "--since", metavar="SPAN", type=Span(), default=7 * _DAY, help="Of the last 2h, 7d, ...; default: 7d."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def rules(asked: Asked, since: float, as_json: bool) -> None:
+    """Show the reasons not to believe an event, and how many events each spoke against."""
+    with log(asked) as opened:
+        found = fired(opened, time.time() - since)
+    rows = [(rule.name, found.pop(rule.name, 0), rule.about) for rule in RULES]
+    rows += [(name, number, "") for name, number in sorted(found.items())]
+    if as_json:
+        for name, number, about in rows:
+            echo_json({"rule": name, "events": number, "about": about})
+        return
+    table = Table("rule", "events", "not believed is")
+    for name, number, about in rows:
+        table.add_row(name, str(number), about)
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)

@@ -1,0 +1,88 @@
+"""`oborona feedback persons` and `person`: how far people are believed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.feedback_stored import Known, Wanted, events, log, opinion, shown_time
+from oborona.cli.feedback_stored import persons as known
+from oborona.cli.feedback_stored import thresholds as limits
+from oborona.cli.output import echo, echo_json
+from oborona.cli.personal_stored import person_named
+from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.feedback.antifraud.thresholds import FLOORS
+
+_ORDERS = ("wrong", "right", "complaints", "pardons", "first")
+
+
+@click.command()
+@click.option("--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="So many.")
+@click.option(
+    "--order", type=click.Choice(_ORDERS), default="complaints", show_default=True, help="Most of it first."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def persons(asked: Asked, last: int, order: str, as_json: bool) -> None:
+    """List people who spoke, with how far they are believed."""
+    with log(asked) as opened:
+        found = known(opened, order, last, time.time())
+    if as_json:
+        for one in found:
+            echo_json(one)
+    else:
+        _print(found)
+
+
+@click.command()
+@click.argument("address")
+@click.option(
+    "--last", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="So many events."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_asked
+def person(asked: Asked, address: str, last: int, as_json: bool) -> None:
+    """Show how far a person is believed, and what they said last."""
+    name, now = person_named(address), time.time()
+    with log(asked) as opened:
+        found = known(opened, "first", 1, now, name)
+        said = events(opened, Wanted(person=name, most=last))
+        today = next((one for _, one in limits(opened, 1)), FLOORS)
+    if not found and not said:
+        raise click.ClickException(f"{name} has never said anything")
+    if as_json:
+        echo_json({"person": found[0] if found else None, "thresholds": today, "events": said})
+        return
+    if found:
+        _print(found)
+        echo(
+            f"from more than {today.complaints:.0f} complaints or {today.pardons:.0f} pardons on a day on it is not believed"
+        )
+    for one in said:
+        why = f": {' '.join(one.rules)} ({plain(one.say)})" if one.rules else ""
+        about = plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}")
+        echo(f"{one.id}  {shown_time(one.time)}  {one.what} {about}  {opinion(one)}{why}")
+
+
+def _print(found: Sequence[Known]) -> None:
+    table = Table("person", "weight", "is", "right", "wrong", "complaints", "pardons", "today", "since")
+    for one in found:
+        table.add_row(
+            plain(one.person),
+            f"{one.weight:.2f}",
+            one.standing,
+            f"{one.right:.0f}",
+            f"{one.wrong:.0f}",
+            str(one.complaints),
+            str(one.pardons),
+            f"{one.complaints_today}, {one.pardons_today}",
+            shown_time(one.first),
+        )
+    for column in table.columns:
+        column.overflow = "fold"
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)

@@ -1,0 +1,100 @@
+"""`oborona feedback take-back`: what an admin does not believe after all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.feedback_stored import Wanted, events, log, opinion
+from oborona.cli.output import echo, echo_json
+from oborona.cli.person import person as who
+from oborona.cli.personal_stored import person_named
+from oborona.cli.span import Span
+from oborona.cli.taught import warn_without_trainer
+from oborona.cli.terminal import plain
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import Decision, Stored
+
+TAKEN_BACK: Final = "TAKEN_BACK"
+MOST: Final = 1_000_000  # events of a person
+
+
+@click.command(name="take-back")
+@click.argument("ids", metavar="[ID]...", type=click.IntRange(min=1), nargs=-1)
+@click.option("--person", "by", metavar="ADDRESS", default="", help="All that this person said.")
+@click.option("--since", metavar="SPAN", type=Span(), help="With --person: in the last 2h, 7d, ...")
+@click.option("--own", is_flag=True, help="Also what followed for the person's own mail.")
+@click.option("--reason", default="", help="For those who ask later.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken back, and take nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def take_back(
+    asked: Asked,
+    ids: Sequence[int],
+    by: str,
+    since: float | None,
+    own: bool,
+    reason: str,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Take events back: what followed from them for all is undone exactly, by the trainer; they stay in the log with this decision.
+
+    Exit status 1 when there was nothing to take back.
+    """
+    if bool(ids) is bool(by):
+        raise click.UsageError("name IDs, or --person")
+    if since is not None and not by:
+        raise click.UsageError("--since goes with --person")
+    now = time.time()
+    with log(asked) as opened:
+        found = _asked_for(opened, ids, by, 0.0 if since is None else now - since)
+        wanted = [one for one in found if one.decided is None or one.counts or (own and one.own)]
+        said = f"by {who()}{f': {reason}' if reason else ''}"
+        if wanted and not dry_run:
+            opened.decide(
+                [
+                    (
+                        one.id,
+                        Decision(counts=False, own=one.own and not own, rules=(TAKEN_BACK,), say=said),
+                    )
+                    for one in wanted
+                ],
+                now=now,
+            )
+    for one in wanted:
+        if as_json:
+            echo_json(
+                {
+                    "id": one.id,
+                    "what": one.what,
+                    "person": one.person,
+                    "was": opinion(one),
+                    "dry_run": dry_run,
+                }
+            )
+        else:
+            echo(
+                f"{'would take' if dry_run else 'took'} back event {one.id}: {one.what} by {plain(one.person or one.source or 'nobody')}, {opinion(one)}"
+            )
+    if not wanted:
+        click.echo("oborona: nothing to take back: none of these is believed", err=True)
+        click.get_current_context().exit(1)
+    if not dry_run:
+        warn_without_trainer(asked)
+
+
+def _asked_for(opened: Log, ids: Sequence[int], by: str, since: float) -> list[Stored]:
+    if by:
+        return events(opened, Wanted(person=person_named(by), since=since, most=MOST))
+    found = []
+    for ident in dict.fromkeys(ids):
+        try:
+            found.append(opened.get(ident))
+        except KeyError:
+            raise click.BadParameter(f"there is no event {ident}", param_hint="ID") from None
+    return found

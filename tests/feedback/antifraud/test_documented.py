@@ -1,0 +1,21 @@
+"""docs/feedback.md has the rules, and other names that stand on events, as they are in the code."""
+
+import re
+from pathlib import Path
+
+from oborona.cli.feedback_taken_back import TAKEN_BACK
+from oborona.feedback.antifraud.rules import RULES
+from oborona.feedback.believing.deciding import OPPOSITE, UNREADABLE
+from oborona.feedback.believing.looking import REVISED
+
+PAGE = (Path(__file__).parents[3] / "docs" / "feedback.md").read_text()
+
+
+def test_the_table_of_rules_is_that_of_the_code() -> None:
+    table = re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+    assert table == [(rule.name, rule.about) for rule in RULES]
+
+
+def test_other_names_on_events_are_told() -> None:
+    (line,) = [one for one in PAGE.splitlines() if one.startswith("Other names on events")]
+    assert set(re.findall(r"`([A-Z_]+)`", line)) == {OPPOSITE, REVISED, UNREADABLE, TAKEN_BACK}

@@ -1,0 +1,197 @@
+"""A site in miniature: messages that were delivered, persons with lists, a believer over real stores with a clock that tests set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from oborona.counters.memory import MemoryCounters
+from oborona.feedback.believing.believer import Believer, Kept
+from oborona.feedback.believing.ports import Known
+from oborona.feedback.believing.spoken import Keys
+from oborona.feedback.counting import Counting
+from oborona.feedback.events import schema
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import Event, Stored, Way, What
+from oborona.feedback.hearing import heard
+from oborona.feedback.personal import Origin
+from oborona.feedback.schema import FILE
+from oborona.feedback.store import Store
+from oborona.feedback.word import Kind, Source
+from oborona.reputation.personal import Entry
+from oborona.types import Action, Amounts, Pieces, Window
+from tests.feedback.words import HASHER, KEY, NOW, letter
+
+DAY: Final = 86_400.0
+SITE: Final = "mx.b.example"
+
+
+class Journal:
+    """Messages that were delivered."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Known] = {}
+
+    def get(self, idents: Sequence[int]) -> dict[int, Known]:
+        return {one: self.known[one] for one in idents if one in self.known}
+
+    def find(self, message_id: str, person: str) -> int | None:
+        return next(
+            (
+                one.id
+                for one in reversed(self.known.values())
+                if one.message_id == message_id and person in one.recipients
+            ),
+            None,
+        )
+
+
+class Lists:
+    """People's own lists, by person and word."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, int], list[Entry]] = {}
+        self.wanted: set[str] = set()  # persons who asked for everything
+
+    def asked_for(self, person: str, origin: Origin, before: float) -> bool:
+        return person in self.wanted
+
+    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
+        self.take_back([word, replaced])
+        self.entries[person, word] = list(entries)
+
+    def take_back(self, words: Sequence[int]) -> None:
+        for person, word in list(self.entries):
+            if word in words:
+                del self.entries[person, word]
+
+
+class Proposer:
+    """Signatures that were proposed."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str]] = []
+
+    def propose(self, spam: Sequence[bytes], reason: str, now: float) -> list[str]:
+        self.asked.append((len(spam), reason))
+        return [f"s{len(self.asked)}"]
+
+
+class Kept_(MemoryCounters):  # noqa: N801 - `Kept` is how long what is kept
+    """Counters in memory."""
+
+    stuck = False
+
+    def flush(self, now: float) -> int:
+        return 1
+
+
+class Scene:
+    """The stores of a state folder, and whoever believes."""
+
+    def __init__(self, state: Path) -> None:
+        self.state, self.now = state, NOW
+        self.log, self.words = Log(state / schema.FILE), Store(state / FILE)
+        self._believers = Log(state / schema.FILE)  # of another process
+        self.journal, self.lists, self.proposer, self.counters = Journal(), Lists(), Proposer(), Kept_()
+        self.believer, self.counting = self.begun(), Counting(self.counters)
+
+    def begun(self) -> Believer:
+        """Return a believer that has just started."""
+        return Believer(
+            self._believers,
+            self.words,
+            journal=self.journal,
+            lists=self.lists,
+            proposer=self.proposer,
+            keys=Keys(hasher=HASHER, feedback=KEY, site=SITE),
+            kept=Kept(raw_s=7 * DAY, events_s=400 * DAY),
+            person_weight=1.0,
+            people=3,
+            clock=lambda: self.now,
+            monotonic=lambda: self.now,
+        )
+
+    def close(self) -> None:
+        self.log.close()
+        self._believers.close()
+        self.words.close()
+
+    def deliver(
+        self,
+        ident: int,
+        raw: bytes,
+        *recipients: str,
+        verdict: Action = Action.ACCEPT,
+        when: float | None = None,
+    ) -> None:
+        """Deliver a message, and count it."""
+        word, message = heard(raw, Kind.SPAM, Source.COMMAND, hasher=HASHER, key=KEY, now=NOW)
+        when = self.now - 60 if when is None else when
+        spam = verdict is not Action.ACCEPT
+        sender = message.from_.address if message.from_ else ""
+        self.journal.known[ident] = Known(
+            id=ident,
+            time=when,
+            verdict=verdict,
+            message_id=word.message_id,
+            recipients=frozenset(recipients),
+            facts={"author": sender, "author_domain": sender.rpartition("@")[2], "from_address": sender},
+            shingles=word.pieces,
+            counted_spam=spam,
+        )
+        pieces = Pieces(shingles=word.pieces, pairs=())
+        self.counters.add(pieces, Amounts(seen=1, spam=int(spam)), when)
+
+    def say(
+        self,
+        what: What,
+        person: str = "",
+        *,
+        ident: int | None = None,
+        raw: bytes = b"",
+        way: Way = Way.SIEVE,
+        message_id: str = "",
+    ) -> int:
+        """Write an event down; return its id."""
+        one = Event(
+            what=what, way=way, time=self.now, person=person, ident=ident, raw=raw, message_id=message_id
+        )
+        return self.log.add([one], now=self.now)[0].id
+
+    def run(self) -> None:
+        """Let everybody do all there is to do."""
+        for _ in range(10_000):
+            if not self.believer.step() and not self.counting.step(self.words, self.now):
+                return
+        raise AssertionError("it does not come to an end")
+
+    def pass_(self, seconds: float) -> None:
+        """Let time pass, and everybody do what there is to do."""
+        self.now += seconds
+        self.run()
+
+    def known_person(self, person: str, *, days: float = 60.0, right: float = 0.0) -> None:
+        """Give a person a past."""
+        with self.log.transaction() as db:
+            db.execute(
+                "INSERT INTO person (person, complaints, pardons, right, first) VALUES (?, 5, 2, ?, ?)",
+                (person, right, self.now - days * DAY),
+            )
+
+    def event(self, ident: int) -> Stored:
+        return self.log.get(ident)
+
+    def counts(self, ident: int) -> Amounts:
+        """Return what the pieces of a delivered message count in two weeks, of the first of them."""
+        reading = self.counters.read(self.journal.known[ident].shingles[:1], self.now)
+        try:
+            reading.send(None)
+        except StopIteration as ended:
+            return Amounts(*ended.value[0][Window.FORTNIGHT])
+        raise AssertionError("a read waited")
+
+
+SPAM: Final = letter(1, Kind.SPAM)
+HAM: Final = letter(1, Kind.HAM)

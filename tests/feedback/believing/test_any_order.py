@@ -1,0 +1,135 @@
+"""Whatever is said, decided again and interrupted in whatever order: counters and lists hold what is believed in the end, and nothing else.
+
+The invariant: once nothing waits, a message's pieces count one complaint (pardon, trap, read) for each event that counts and has a word or effect of its own, its spam only while no pardon
+counts, and a person's list has entries of exactly those words of theirs that act on it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from oborona.feedback.events.model import Decision, Stored, Way, What
+from oborona.feedback.word import Kind
+from oborona.types import Action, Amounts
+from tests.feedback.believing.scene import Scene
+from tests.feedback.words import letter
+
+PEOPLE = ["ann@b.example", "bob@b.example", "eve@b.example", "zoe@b.example"]
+LETTERS = {7: letter(1, Kind.SPAM), 8: letter(2, Kind.HAM), 9: letter(3, Kind.SPAM)}
+
+
+class Said(RuleBasedStateMachine):
+    """A site on which anything is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.scene = Scene(Path(self.folder.name))
+        for ident, raw in LETTERS.items():
+            self.scene.deliver(ident, raw, *PEOPLE[:3], verdict=Action.SPAM if ident == 8 else Action.ACCEPT)
+        self.scene.known_person(PEOPLE[0], right=10)
+        self.quiet = True
+
+    def teardown(self) -> None:
+        self.scene.close()
+        self.folder.cleanup()
+
+    @rule(
+        what=st.sampled_from([What.COMPLAINT, What.COMPLAINT, What.PARDON, What.READ, What.DELETED]),
+        person=st.sampled_from(PEOPLE),
+        ident=st.sampled_from(list(LETTERS)),
+        raw=st.booleans(),
+        signed=st.sampled_from([True, True, True, False]),
+    )
+    def say(self, what: What, person: str, ident: int, *, raw: bool, signed: bool) -> None:
+        self.scene.say(what, person, ident=ident if signed else None, raw=LETTERS[ident] if raw else b"")
+        self.quiet = False
+
+    @rule(ident=st.sampled_from([7, 9]))
+    def trap(self, ident: int) -> None:
+        self.scene.say(What.TRAP, raw=LETTERS[ident], ident=ident, way=Way.TRAP)
+        self.quiet = False
+
+    @rule(
+        number=st.integers(1, 10),
+        counts=st.booleans(),
+        own=st.booleans(),
+        weight=st.sampled_from([0.05, 0.5, 1.0]),
+    )
+    def decide(self, number: int, *, counts: bool, own: bool, weight: float) -> None:
+        """Somebody decides an event again."""
+        found = [one for one in self.scene.log.last(100) if one.id == number and one.decided is not None]
+        if (
+            found
+            and "DUPLICATE" not in found[0].rules
+            and found[0].message
+            and found[0].rules != ("UNSIGNED",)
+        ):
+            own = own and found[0].own
+            weight = 1.0 if found[0].what is What.TRAP else weight
+            one = Decision(counts=counts, own=own, weight=weight if counts else 0.0, say="test")
+            self.scene.log.decide([(number, one)], now=self.scene.now)
+            self.quiet = False
+
+    @rule()
+    def start_again(self) -> None:
+        self.scene.believer = self.scene.begun()
+
+    @rule(steps=st.integers(1, 3))
+    def step(self, steps: int) -> None:
+        for _ in range(steps):
+            self.scene.believer.step()
+        self.scene.counting.step(self.scene.words, self.scene.now)
+
+    @rule(seconds=st.sampled_from([0.0, 30.0, 3600.0]))
+    def run(self, seconds: float) -> None:
+        self.scene.pass_(seconds)
+        self.quiet = True
+
+    @precondition(lambda self: self.quiet)
+    @invariant()
+    def what_counts_is_what_is_believed(self) -> None:
+        self.scene.run()
+        events = self.scene.log.last(1000)
+        assert all(one.decided is not None and one.done == one.turn for one in events)
+        for ident in LETTERS:
+            about = [
+                one for one in events if one.ident == ident or (one.what is What.TRAP and one.ident == ident)
+            ]
+            assert self.scene.counts(ident) == wanted(about, spam=ident == 8), ident
+        standing = {
+            (one.person, one.word)
+            for one in events
+            if one.own and one.word and one.what in (What.COMPLAINT, What.PARDON)
+        }
+        assert set(self.scene.lists.entries) == standing
+
+
+def wanted(events: list[Stored], *, spam: bool) -> Amounts:
+    """Return what a message's pieces are to count."""
+
+    def number(what: What) -> int:
+        counting = [one for one in events if one.what is what and one.counts and one.weight >= 0.1]
+        if what in (What.READ, What.DELETED):
+            return len(counting)
+        return len({one.word for one in counting})
+
+    return Amounts(
+        seen=1,
+        spam=int(spam and not any(one.what is What.PARDON and one.counts for one in events)),
+        complaints=number(What.COMPLAINT),
+        pardons=number(What.PARDON),
+        reads=number(What.READ),
+        traps=number(What.TRAP),
+    )
+
+
+TestSaid = Said.TestCase
+TestSaid.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

@@ -1,0 +1,276 @@
+"""What is said becomes what it should: words, counts, people's own lists; and is taken back exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oborona.feedback.events.model import Decision, Way, What
+from oborona.feedback.word import State
+from oborona.types import Action, Amounts, Pieces, Shingle
+from tests.feedback.believing.scene import DAY, HAM, SPAM, Scene
+
+ANN, BOB = "ann@b.example", "bob@b.example"
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_complaint_counts_teaches_and_acts_on_the_persons_own_list(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    event = scene.event(ident)
+    assert (event.counts, event.own, event.rules, event.turn, event.done) == (True, True, (), 1, 1)
+    word = scene.words.get(event.word)
+    assert (word.person, word.journal, word.state) == (ANN, 7, State.QUEUED)
+    assert word.weight == pytest.approx(event.weight)
+    assert 0 < word.weight < 1
+    assert scene.counts(7) == Amounts(seen=1, complaints=1)
+    entries = scene.lists.entries[ANN, event.word]
+    assert {one.side for one in entries} == {"deny"}
+    assert len(event.effects) == 1 + len(entries)
+
+
+def test_the_same_again_is_a_duplicate_and_changes_nothing(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    first = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    second = scene.say(What.COMPLAINT, ANN, ident=7)
+    scene.run()
+    assert scene.event(second).rules[0] == "DUPLICATE"
+    assert not scene.event(second).own
+    assert scene.counts(7) == Amounts(seen=1, complaints=1)
+    assert list(scene.lists.entries) == [(ANN, scene.event(first).word)]
+    ((number,),) = scene.words.rows("SELECT count(*) FROM word")
+    assert number == 1
+
+
+def test_the_opposite_of_the_same_person_takes_back_what_they_said(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    first = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    second = scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
+    scene.run()
+    assert scene.event(first).rules == ("OPPOSITE",)
+    assert scene.words.get(1).state is State.TAKEN_BACK
+    assert scene.counts(7) == Amounts(seen=1)
+    assert list(scene.lists.entries) == [(ANN, scene.event(second).word)]
+    assert {one.side for one in scene.lists.entries[ANN, 2]} == {"allow"}
+
+
+def test_what_nothing_shows_to_have_come_here_acts_on_nothing(scene: Scene) -> None:
+    ident = scene.say(What.COMPLAINT, ANN, raw=SPAM)
+    scene.run()
+    assert scene.event(ident).rules[0] == "UNSIGNED"
+    assert scene.words.rows("SELECT count(*) FROM word") == [(0,)]
+    assert not scene.lists.entries
+
+
+def test_our_id_above_another_message_speaks_for_nothing(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    text = SPAM[: SPAM.index(b"\r\n\r\n")] + b"\r\n\r\n" + HAM[HAM.index(b"\r\n\r\n") + 4 :]
+    for raw in (HAM, text):
+        ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=raw)
+        scene.run()
+        assert "UNSIGNED" in scene.event(ident).rules
+    assert scene.log.said(7) == []
+    assert scene.counts(7) == Amounts(seen=1)
+    assert not scene.lists.entries
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    assert scene.event(ident).counts
+
+
+def test_who_was_no_recipient_is_not_heard(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    ident = scene.say(What.COMPLAINT, BOB, ident=7, raw=SPAM)
+    scene.run()
+    assert scene.event(ident).rules == ("NOT_RECIPIENT",)
+    assert not scene.lists.entries
+
+
+def test_an_id_alone_counts_and_teaches_nothing(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, way=Way.HTTP)
+    scene.run()
+    assert scene.words.get(scene.event(ident).word).state is State.COUNTED
+    assert scene.counts(7) == Amounts(seen=1, complaints=1)
+    scene.log.decide([(ident, Decision(counts=False, own=False, say="test"))], now=scene.now)
+    scene.run()
+    assert scene.counts(7) == Amounts(seen=1)
+    assert not scene.lists.entries
+
+
+def test_what_is_not_believed_for_all_acts_on_the_persons_own_mail(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    scene.lists.wanted.add(ANN)
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    event = scene.event(ident)
+    assert (event.counts, event.own, event.rules) == (False, True, ("ASKED_FOR",))
+    assert scene.words.get(event.word).weight == 0
+    assert scene.counts(7) == Amounts(seen=1)
+    assert scene.lists.entries[ANN, event.word]
+
+
+def test_what_is_taken_back_later_leaves_the_persons_own_list(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    first = scene.event(ident).word
+    scene.log.decide(
+        [(ident, Decision(counts=False, own=True, rules=("REVISED",), say="fraud"))], now=scene.now
+    )
+    scene.run()
+    event = scene.event(ident)
+    assert scene.words.get(first).state is State.TAKEN_BACK
+    assert scene.words.get(event.word).weight == 0
+    assert scene.counts(7) == Amounts(seen=1)
+    assert list(scene.lists.entries) == [(ANN, event.word)]
+    assert [one.turn for one in scene.log.decisions(ident)] == [1]
+    scene.log.decide([(ident, Decision(counts=True, own=True, weight=0.5))], now=scene.now)
+    scene.run()
+    assert scene.counts(7) == Amounts(seen=1, complaints=1)
+
+
+def test_a_pardon_takes_back_what_the_verdict_counted_once_for_all(scene: Scene) -> None:
+    scene.deliver(7, HAM, ANN, BOB, verdict=Action.SPAM)
+    assert scene.counts(7) == Amounts(seen=1, spam=1)
+    for person in (ANN, BOB):
+        scene.known_person(person, right=10)
+    first = [scene.say(What.PARDON, person, ident=7, raw=HAM) for person in (ANN, BOB)]
+    scene.run()
+    assert [scene.event(one).rules for one in first] == [(), ()]
+    assert scene.counts(7) == Amounts(seen=1, pardons=2)
+    for left, one in zip((1, 0), first, strict=True):
+        scene.log.decide([(one, Decision(counts=False, own=False))], now=scene.now)
+        scene.run()
+        assert scene.counts(7) == Amounts(seen=1, spam=int(not left), pardons=left)
+
+
+def test_what_was_found_after_the_answer_is_forgiven_with_the_rest(scene: Scene) -> None:
+    scene.deliver(7, HAM, ANN, verdict=Action.SPAM)
+    late = (Shingle(63, 5),)
+    scene.counters.add(Pieces(shingles=late, pairs=()), Amounts(seen=1, spam=1), scene.now)
+    scene.journal.known[8] = msgspec.structs.replace(scene.journal.known[7], id=8, shingles=late)
+    scene.journal.known[7] = msgspec.structs.replace(scene.journal.known[7], late=late, late_time=scene.now)
+    scene.known_person(ANN, right=10)
+    scene.say(What.PARDON, ANN, ident=7, raw=HAM)
+    scene.run()
+    assert scene.counts(8) == Amounts(seen=1)
+
+
+def test_a_trap_counts_as_one_whoever_sends_it_how_often(scene: Scene) -> None:
+    for _ in range(2):
+        scene.say(What.TRAP, raw=SPAM, way=Way.TRAP)
+    scene.run()
+    assert [one.counts for one in scene.log.last(2)] == [True, True]
+    assert scene.words.rows("SELECT source, weight, count(*) FROM word") == [("trap", 1.0, 1)]
+
+
+def test_a_trap_hit_that_is_no_more_leaves_the_other_of_the_same_message(scene: Scene) -> None:
+    first, second = (scene.say(What.TRAP, raw=SPAM, way=Way.TRAP) for _ in range(2))
+    scene.run()
+    scene.log.decide([(first, Decision(counts=False, own=False))], now=scene.now)
+    scene.run()
+    assert scene.words.rows("SELECT event, state FROM word ORDER BY id") == [
+        (first, "taken-back"),
+        (second, "queued"),
+    ]
+    assert scene.event(second).word == 2
+
+
+def test_reads_and_deletions_count_once_for_each_person(scene: Scene) -> None:
+    scene.deliver(7, HAM, ANN, BOB)
+    name = scene.journal.known[7].message_id
+    for person in (ANN, ANN, BOB):
+        scene.say(What.READ, person, way=Way.MAILBOX, message_id=name)
+    scene.say(What.DELETED, ANN, way=Way.MAILBOX, message_id="<unknown@x.example>")
+    scene.run()
+    assert scene.counts(7) == Amounts(seen=1, reads=2)
+    assert [(one.person, one.what, one.believed) for one in scene.log.said(7)] == [
+        (ANN, What.READ, True),
+        (ANN, What.READ, False),
+        (BOB, What.READ, True),
+    ]
+
+
+def test_a_campaign_that_several_complain_of_proposes_signatures_once(scene: Scene) -> None:
+    people = [f"p{number}@b.example" for number in range(4)]
+    scene.deliver(7, SPAM, *people)
+    for person in people:
+        scene.say(What.COMPLAINT, person, ident=7, raw=SPAM)
+    scene.run()
+    scene.pass_(60)
+    assert scene.proposer.asked == [(4, "4 agree in campaign 1")]
+
+
+def test_a_trap_hit_takes_pardons_back_and_settles_who_was_right(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN, BOB)
+    for person in (ANN, BOB):
+        scene.known_person(person, right=10)
+    pardon = scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
+    complaint = scene.say(What.COMPLAINT, BOB, ident=7, raw=SPAM)
+    scene.run()
+    assert (scene.event(pardon).counts, scene.event(complaint).counts) == (True, True)
+    scene.now += 60
+    scene.say(What.TRAP, raw=SPAM.replace(b"spam.1@", b"spam.2@"), way=Way.TRAP)
+    scene.pass_(60)
+    assert scene.event(pardon).rules == ("REVISED",)
+    assert scene.event(pardon).own, "it stays on the person's own list"
+    records = scene.log.rows("SELECT person, right, wrong FROM person ORDER BY person")
+    assert records == [(ANN, 10, 1), (BOB, 11, 0)]
+    assert scene.counts(7) == Amounts(seen=1, complaints=1, traps=1)
+
+
+def test_a_brigade_of_bought_accounts_changes_nothing(scene: Scene) -> None:
+    people = [f"p{number}@b.example" for number in range(10)]
+    bought = [f"x{number}@b.example" for number in range(200)]
+    scene.deliver(7, SPAM, *people, *bought)
+    for person in people:
+        scene.say(What.COMPLAINT, person, ident=7)
+    for person in bought:
+        scene.say(What.PARDON, person, ident=7)
+    scene.run()
+    scene.pass_(60)
+    assert scene.counts(7) == Amounts(seen=1, complaints=10)
+    assert {one.rules[0] for one in scene.log.last(200)} == {"NO_PAST"}
+    assert len(scene.lists.entries) == 210, "their own mail is theirs"
+
+
+def test_raw_copies_and_events_are_forgotten_in_time(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    read = scene.say(What.READ, ANN, ident=7, way=Way.MAILBOX)
+    scene.run()
+    assert scene.log.raw(ident) == SPAM
+    scene.pass_(8 * DAY)
+    assert scene.log.raw(ident) == b""
+    assert [one.id for one in scene.log.last(9)] == [ident]
+    with pytest.raises(KeyError):
+        scene.log.get(read)
+    scene.pass_(400 * DAY)
+    assert scene.log.last(9) == []
+
+
+def test_events_that_nothing_can_be_made_of_do_not_stop_those_behind(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    hostile = [
+        b"\0" * 100,
+        b"\xff\xfe" * 50_000,
+        b"Content-Type: multipart/mixed; boundary=a\r\n\r\n" + b"--a\r\n" * 20_000,
+        SPAM[:40],
+        b"",
+    ]
+    idents = [scene.say(What.COMPLAINT, ANN, raw=raw) for raw in hostile]
+    last = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    assert not any(scene.event(one).counts for one in idents)
+    assert scene.event(last).counts

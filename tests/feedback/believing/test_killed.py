@@ -1,0 +1,153 @@
+"""kill -9 before and after each transaction of whoever believes: what follows from events is there once, as if nobody had been killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from oborona.feedback.events.model import Decision, Way, What
+from oborona.milter.believing.lists import PersonalLists
+from oborona.milter.personal.schema import FILE as PERSONAL
+from oborona.milter.personal.store import Store as Persons
+from oborona.sqlite_file import SharedFile
+from oborona.types import Action
+from tests.feedback.believing.scene import HAM, SPAM, Scene
+
+ANN, BOB = "ann@b.example", "bob@b.example"
+MOST_POINTS: Final = 500  # of a run; there are some 100
+FORKING: Final = multiprocessing.get_context("fork")
+
+
+def begun(state: Path) -> Scene:
+    """Return a site whose persons have real lists."""
+    state.mkdir(exist_ok=True)
+    scene = Scene(state)
+    scene.lists = PersonalLists(state)  # type: ignore[assignment] # as real as the others
+    scene.believer = scene.begun()
+    scene.deliver(7, SPAM, ANN, BOB)
+    scene.deliver(8, HAM, ANN, BOB, verdict=Action.SPAM)
+    return scene
+
+
+def said(scene: Scene) -> None:
+    """Say something of every sort."""
+    for person in (ANN, BOB):
+        scene.known_person(person, right=10)
+    scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.say(What.COMPLAINT, ANN, ident=7)
+    scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
+    scene.say(What.PARDON, BOB, ident=8, raw=HAM)
+    scene.say(What.READ, BOB, ident=8, way=Way.MAILBOX)
+    scene.say(What.TRAP, raw=SPAM, way=Way.TRAP)
+    scene.say(What.COMPLAINT, BOB, raw=SPAM)
+
+
+def revised(scene: Scene) -> None:
+    """Decide some of it again."""
+    scene.log.decide(
+        [
+            (3, Decision(counts=False, own=True, say="test")),
+            (4, Decision(counts=False, own=False, say="test")),
+        ],
+        now=scene.now,
+    )
+
+
+def told(scene: Scene) -> dict[str, list[Any]]:
+    """Return all that there is, but for what differs from run to run."""
+    asked = {
+        "events": (
+            scene.log,
+            "SELECT id, counts, own, weight, rules, turn, done, word, effects, campaign FROM event",
+        ),
+        "persons": (scene.log, "SELECT * FROM person"),
+        "days": (scene.log, "SELECT person, complaints, pardons FROM person_day"),
+        "campaigns": (
+            scene.log,
+            "SELECT campaign, person, what, events, weight, settled FROM campaign_person",
+        ),
+        "words": (scene.words, "SELECT id, kind, source, person, weight, state, reason, event FROM word"),
+        "counted": (scene.words, "SELECT id, length(pieces), wanted, held FROM counted"),
+        "effects": (scene.words, "SELECT kind, length(pieces), wanted, held FROM effect ORDER BY kind"),
+    }
+    found = {name: store.rows(sql) for name, (store, sql) in asked.items()}
+    with Persons(scene.state / PERSONAL) as persons:
+        found["lists"] = persons.rows("SELECT person, kind, value, side, word FROM entry ORDER BY 1, 2, 3")
+    return found
+
+
+@contextmanager
+def points(kill_at: int | None) -> Iterator[list[int]]:
+    """Count the places before and after transactions, and be killed at one of them."""
+    passed, real = [0], SharedFile.transaction
+
+    def place() -> None:
+        if passed[0] == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        passed[0] += 1
+
+    @contextmanager
+    def counted(self: SharedFile) -> Iterator[Any]:
+        place()
+        with real(self) as db:
+            yield db
+            place()
+        place()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SharedFile, "transaction", counted)
+        yield passed
+
+
+def believe(state: Path, kill_at: int | None) -> None:
+    """Do all there is to do in a process of its own."""
+    scene = begun(state)
+    with points(kill_at):
+        for _ in range(1000):
+            if not scene.believer.step():
+                break
+    os._exit(0)
+
+
+def in_child(state: Path, kill_at: int | None) -> int | None:
+    process = FORKING.Process(target=believe, args=(state, kill_at))
+    process.start()
+    process.join(60)
+    return process.exitcode
+
+
+def test_whoever_is_killed_where_leaves_what_the_next_one_finishes(tmp_path: Path) -> None:
+    def lived(
+        state: Path, first: int | None, second: int | None
+    ) -> tuple[dict[str, list[Any]], set[int | None]]:
+        scene = begun(state)
+        said(scene)
+        ends = {in_child(state, first)}
+        ends.add(in_child(state, None))
+        revised(scene)
+        ends.add(in_child(state, second))
+        ends.add(in_child(state, None))
+        found = told(scene)
+        scene.close()
+        return found, ends
+
+    wanted, ends = lived(tmp_path / "whole", None, None)
+    assert ends == {0}
+    assert [row[1:3] for row in wanted["events"]][3] == (0, 0)
+    assert any(row[-1] for row in wanted["words"])
+    assert {row[0] for row in wanted["effects"]} == {"read"}
+    for point in range(0, MOST_POINTS, 4):
+        found, ends = lived(tmp_path / f"killed-{point}", point, point)
+        assert found == wanted, f"killed at {point}"
+        if ends == {0}:
+            break
+    else:
+        raise AssertionError("it does not come to an end")
+    assert point > 40

@@ -1,0 +1,29 @@
+"""Doors that hand events in as fast as they can: `taking_program.py FILE`; each acknowledged one is a line on standard output."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from oborona.feedback.events.model import Event, Way, What
+from oborona.feedback.events.taking import Taking
+
+
+async def main() -> None:
+    async with Taking(Path(sys.argv[1])) as taking:
+
+        async def door(number: int) -> None:
+            for count in range(1_000_000):
+                name = f"{number}.{count}"
+                event = Event(
+                    what=What.COMPLAINT, way=Way.SIEVE, time=time.time(), message_id=name, raw=b"x" * 2000
+                )
+                receipt = await taking.take(event)
+                sys.stdout.write(f"{receipt.id} {name}\n")
+                sys.stdout.flush()
+
+        await asyncio.gather(*map(door, range(50)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
