@@ -4,7 +4,8 @@
 
 What a name asks for, as HELO, sender's or recipient's local part, or value of the header X-Do: `refuse`, `tempfail`,
 `accept`, `discard`, `fail` (raise), `hang`, `nap` (half a second); at the end of a message also `lines` (a refusal of two lines) and
-`edit` (remove what claims to be ours, add ours). Clients from 192.0.2.66 are refused. The journal has one JSON array a line.
+`edit` (remove what claims to be ours, add ours) and `remove ADDRESS` (of a
+recipient). Clients from 192.0.2.66 are refused. The journal has one JSON array a line.
 """
 
 from __future__ import annotations
@@ -211,6 +212,8 @@ class ScriptedDoor:
         order = orders[0] if orders else "edit"
         if order == "edit":
             return Reply(edits=edits)
+        if order.startswith("remove "):
+            return Reply(removed=(order.partition(" ")[2],))
         if order == "lines":
             return refuse(550, "5.7.1", "Message refused as spam\nSee https://mx.test/why")
         return await _do(order)

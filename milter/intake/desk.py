@@ -1,0 +1,116 @@
+"""Where the doors of the intake hand in events: each written down within a deadline, or refused; and the count of both.
+
+Reads and deletions are handed in without waiting: at most `IN_PASSING` of them are on their way to the disk, and what comes beyond that is dropped, and counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from contextlib import suppress
+from typing import Final, Protocol
+
+from oborona.errors import StoreBusy, StoreError
+from oborona.feedback.events.model import Event, Receipt
+from oborona.milter.intake.rations import Rations
+from oborona.milter.log import event as say
+
+IN_PASSING: Final = 2_000  # events; a fifth of a second for the disk
+
+log = logging.getLogger("oborona.intake")
+
+
+class Taking(Protocol):
+    """What writes events down, `oborona.feedback.events.taking.Taking`."""
+
+    async def take(self, event: Event) -> Receipt:
+        """Return once it is on the disk.
+
+        Raises:
+            StoreError: it is not.
+        """
+        ...
+
+
+class Desk:
+    """The way of the doors to the log of events.
+
+    Args:
+        taking: writes them down.
+        deadline_s: that a door waits for it.
+    """
+
+    def __init__(self, taking: Taking, deadline_s: float) -> None:
+        self._taking = taking
+        self._deadline_s = deadline_s
+        self._rations = Rations()
+        self._passing: set[asyncio.Task[None]] = set()
+        self._trouble = ""
+        self.events: Counter[str] = Counter()  # "way what outcome" → how many
+        self.refused: Counter[str] = Counter()  # "door why" → requests that were no event
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is written down; empty = it is."""
+        return self._trouble
+
+    async def take(self, event: Event) -> Receipt:
+        """Write an event down; when this returns it survives the power going.
+
+        Raises:
+            StoreError: it was not within the deadline; who hands it in may do so again.
+        """
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                receipt = await self._taking.take(self._rations.cut(event, time.monotonic()))
+        except TimeoutError:
+            error = StoreBusy(f"not written within {self._deadline_s:g} s")
+            self._failed(event, error)
+            raise error from None
+        except StoreError as error:
+            self._failed(event, error)
+            raise
+        if self._trouble:
+            say(log, logging.WARNING, "what people say is written down again")
+            self._trouble = ""
+        self._count(event, "new" if receipt.new else "known")
+        return receipt
+
+    def pass_on(self, event: Event) -> bool:
+        """Hand an event in that is not waited for; return whether there was room."""
+        if len(self._passing) >= IN_PASSING:
+            self._count(event, "dropped")
+            return False
+        task = asyncio.create_task(self._pass(event))
+        self._passing.add(task)
+        task.add_done_callback(self._passing.discard)
+        return True
+
+    async def close(self) -> None:
+        """Wait for what was handed in."""
+        if self._passing:
+            await asyncio.wait(self._passing)
+
+    def refuse(self, door: str, why: str) -> None:
+        """Count a request that was no event, or came from somebody who may not."""
+        self.refused[f"{door} {why}"] += 1
+
+    async def _pass(self, event: Event) -> None:
+        with suppress(StoreError):  # it is counted, and the log was told
+            await self.take(event)
+
+    def _count(self, event: Event, outcome: str) -> None:
+        self.events[f"{event.way} {event.what} {outcome}"] += 1
+
+    def _failed(self, event: Event, error: StoreError) -> None:
+        self._count(event, "failed")
+        if not self._trouble:
+            say(
+                log,
+                logging.ERROR,
+                "what people say is not written down: they are told to try again",
+                error=error,
+            )
+        self._trouble = str(error)

@@ -1,0 +1,49 @@
+"""How much of a person's messages is kept: what one mailbox hands in does not fill the disk.  Pure: time comes as an argument.
+
+Each person has room for `HOUR_BYTES` of messages, and gets as much again in each hour.  Who has none left is heard all the same: of the
+message its beginning is kept, which names it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.feedback.events.model import MOST_RAW, Event
+
+HOUR_BYTES: Final = (
+    64 << 20
+)  # of one person: a thousand messages of everyday mail at once, or 64 of the largest
+LEAST_BYTES: Final = 16 * 1024  # of each message, whatever was said before
+PERSONS: Final = 10_000  # remembered; who said nothing for long goes first, and has all room again
+_HOUR_S: Final = 3600.0
+
+
+class Rations:
+    """The room that persons have left."""
+
+    def __init__(self) -> None:
+        self._left: dict[
+            str, tuple[float, float]
+        ] = {}  # person → bytes, and when it was so many; the latest last
+
+    def cut(self, event: Event, now: float) -> Event:
+        """Return an event with as much of its message as its person has room for.
+
+        Guaranteed: of any person's events within any hour at most twice `HOUR_BYTES`, and `LEAST_BYTES` of each, are kept.
+
+        Args:
+            event: nobody's (a trap's) is never cut.
+            now: seconds, of any clock that does not go back.
+        """
+        size = min(len(event.raw), MOST_RAW)
+        if not event.person or size <= LEAST_BYTES:
+            return event
+        left, since = self._left.pop(event.person, (float(HOUR_BYTES), now))
+        left = min(HOUR_BYTES, left + (now - since) * HOUR_BYTES / _HOUR_S)
+        kept = size <= left
+        self._left[event.person] = (left - size if kept else left, now)
+        if len(self._left) > PERSONS:
+            del self._left[next(iter(self._left))]
+        return event if kept else msgspec.structs.replace(event, raw=event.raw[:LEAST_BYTES])

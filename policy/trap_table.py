@@ -1,0 +1,172 @@
+"""The `[traps]` table, and the files of addresses that it names.
+
+A file has one trap a line: an address, or a domain; # begins a comment.  It is read when it changed and not otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from oborona.errors import PolicyError
+from oborona.policy.list_files import Look, contents, look
+from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, refuse
+from oborona.policy.traps import MAX_PATTERN, NO_TRAPS, BrokenTrap, Then, Traps, trap_address, trap_domain
+from oborona.toml import Given
+
+MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
+MAX_PATTERNS: Final = 50
+MAX_FILES: Final = 20
+MAX_FILE_BYTES: Final = 32 * 1024 * 1024
+MAX_FILE_TRAPS: Final = 500_000  # of one file: some 80 MB in each process
+
+_File = Annotated[str, Meta(pattern=LIST_FILE, max_length=MAX_LIST_FILE)]
+
+
+class TrapsTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[traps]` table: addresses that no person uses (docs/traps.md)."""
+
+    addresses: Annotated[
+        tuple[str, ...],
+        Meta(max_length=MAX_INLINE, description="Addresses that are traps, each exactly as it is."),
+    ] = ()
+    domains: Annotated[
+        tuple[str, ...],
+        Meta(
+            max_length=MAX_INLINE,
+            description="Domains of which every address is a trap but postmaster@ and abuse@; with a full stop in front, all domains below"
+            " it, too.",
+        ),
+    ] = ()
+    patterns: Annotated[
+        tuple[Annotated[str, Meta(max_length=MAX_PATTERN)], ...],
+        Meta(max_length=MAX_PATTERNS, description="RE2 patterns of whole addresses in lower case."),
+    ] = ()
+    files: Annotated[
+        tuple[_File, ...],
+        Meta(
+            max_length=MAX_FILES,
+            description="Files in the policy folder with more addresses and domains, one a line.",
+            extra={"allowed": 'names of files in the policy folder, such as ["traps.list"]'},
+        ),
+    ] = ()
+    then: Annotated[
+        Then,
+        Meta(
+            description="What becomes of mail to a trap once it is learned from: drop (taken and thrown away), file (delivered, marked as"
+            " spam), reject (refused as spam is)."
+        ),
+    ] = Then.DROP
+
+
+class _Known(NamedTuple):
+    look: Look
+    digest: bytes
+    addresses: frozenset[str]
+    domains: frozenset[str]
+
+
+def traps_table(given: Mapping[str, Given]) -> TrapsTable:
+    """Return the `[traps]` table that files give together, its entries in their normal form.
+
+    Raises:
+        PolicyError: an entry that can be no trap.
+    """
+    found = TrapsTable(**{key: item.value for key, item in given.items()})
+    normal = {}
+    for key, form in (("addresses", trap_address), ("domains", trap_domain)):
+        try:
+            normal[key] = tuple(form(one) for one in getattr(found, key))
+        except BrokenTrap as fault:
+            raise refuse(f"[traps] {key}: {fault}", given[key].place) from None
+    try:
+        Traps(patterns=found.patterns)
+    except BrokenTrap as fault:
+        raise refuse(f"[traps] patterns: {fault}", given["patterns"].place) from None
+    return msgspec.structs.replace(found, **normal)
+
+
+class TrapFiles:
+    """The traps of a policy with those of its files, kept from one policy to the next."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+        self._last: tuple[TrapsTable, tuple[bytes, ...]] | None = None
+        self._traps = NO_TRAPS
+
+    def read(
+        self, directory: Path, asked: TrapsTable, given: Mapping[str, Given], *, force: bool = False
+    ) -> tuple[Traps, bytes]:
+        """Return all traps, and a digest of their files; the same object as before if nothing changed.
+
+        Args:
+            directory: the policy folder.
+            asked: the table.
+            given: its keys, with their places.
+            force: open the files even if they look as before.
+
+        Raises:
+            PolicyError: a file that can't be used, with its line; what was known before stays known.
+        """
+        known: dict[str, _Known] = {}
+        digest = hashlib.sha256()
+        for name in asked.files:
+            known[name] = self._one(directory / name, name, given, force=force)
+            digest.update(name.encode() + b"\0" + known[name].digest)
+        self._known = known
+        state = asked, tuple(one.digest for one in known.values())
+        if state != self._last:
+            self._traps = Traps(
+                _together(asked.addresses, (one.addresses for one in known.values())),
+                _together(asked.domains, (one.domains for one in known.values())),
+                asked.patterns,
+            )
+            self._last = state
+        return self._traps, digest.digest() if known else b""
+
+    def _one(self, path: Path, name: str, given: Mapping[str, Given], *, force: bool) -> _Known:
+        known, seen = self._known.get(name), look(path)
+        if known is not None and known.look == seen and not force:
+            return known
+        raw = contents(path, "[traps]", given["files"].place, MAX_FILE_BYTES)
+        digest = hashlib.sha256(raw).digest()
+        if known is not None and known.digest == digest:
+            return known._replace(look=seen)
+        return _Known(seen, digest, *_entries(raw, path))
+
+
+def _entries(raw: bytes, path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Return addresses and domains of a file."""
+    if not raw.strip():
+        raise PolicyError(
+            "is empty: half-written? A comment (#) makes it empty on purpose", file=str(path), line=1
+        )
+    if not raw.endswith(b"\n"):
+        raise PolicyError(
+            "its last line does not end: half-written?", file=str(path), line=raw.count(b"\n") + 1
+        )
+    addresses: set[str] = set()
+    domains: set[str] = set()
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        try:
+            text = line.decode("utf-8").partition("#")[0].strip()
+            if text and "@" in text.removeprefix("@"):
+                addresses.add(trap_address(text))
+            elif text:
+                domains.add(trap_domain(text.removeprefix("@")))
+        except UnicodeDecodeError:
+            raise PolicyError("is not UTF-8", file=str(path), line=number) from None
+        except BrokenTrap as fault:
+            raise PolicyError(str(fault), file=str(path), line=number) from None
+        if len(addresses) + len(domains) > MAX_FILE_TRAPS:
+            raise PolicyError(f"holds more than {MAX_FILE_TRAPS} traps", file=str(path), line=number)
+    return frozenset(addresses), frozenset(domains)
+
+
+def _together(named: Iterable[str], files: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset(named).union(*files)

@@ -1,0 +1,100 @@
+"""What `oborona doctor` says of the intake: does it run, can it write down what it hears, and does this machine's Dovecot speak to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.config import UnixAddress
+from oborona.errors import ConfigError
+from oborona.milter import status
+from oborona.milter.intake.tokens import Tokens
+
+WAIT_S: Final = 3.0  # for Dovecot's tools
+WAITING: Final = 100  # files in the spool beyond which somebody should look
+CLOSED: Final = 0o3733  # of the spool: everybody may leave something, nobody may look
+
+
+def intake(asked: Asked) -> Iterator[Report]:
+    """Look at the intake, if it has a door."""
+    settings = asked.loaded.settings.intake
+    if not settings.doors:
+        return
+    yield _process(asked)
+    if settings.http_token_file:
+        try:
+            Tokens(Path(settings.http_token_file))
+            yield Report("tokens", State.FINE, f"{settings.http_token_file} can be used")
+        except ConfigError as error:
+            yield Report("tokens", State.WRONG, str(error))
+    if settings.spool:
+        yield _spool(Path(settings.spool))
+    if settings.listen and isinstance(settings.address, UnixAddress):
+        yield from _dovecot(settings.address)
+
+
+def _process(asked: Asked) -> Report:
+    found = status.read_intake(asked.state, time.time())
+    if found is None:
+        return Report("intake", State.LOOK, "does not run, or not yet: nobody hears what people say")
+    if found.trouble:
+        return Report("intake", State.WRONG, f"what people say can't be written down: {found.trouble}")
+    heard = sum(found.events.values())
+    refused = sum(found.refused.values())
+    return Report(
+        "intake", State.FINE, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use"
+    )
+
+
+def _spool(folder: Path) -> Report:
+    try:
+        mode = folder.stat().st_mode & 0o7777
+        waiting = sum(not name.startswith(".") for name in (one.name for one in folder.iterdir()))
+    except OSError as error:
+        return Report(
+            "spool", State.WRONG, f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says"
+        )
+    if mode != CLOSED:
+        words = (
+            f"{folder} has mode {mode:04o}; it should have {CLOSED:04o}, so that no user sees another's mail"
+        )
+        return Report("spool", State.LOOK, words)
+    if waiting > WAITING:
+        return Report("spool", State.LOOK, f"{waiting} files wait in {folder}: was the intake away for long?")
+    return Report("spool", State.FINE, f"{folder}: {waiting} files wait")
+
+
+def _dovecot(address: UnixAddress) -> Iterator[Report]:
+    """Tell whether the Dovecot of this machine knows our socket."""
+    doveconf = shutil.which("doveconf", path=f"{os.environ.get('PATH', '')}:/usr/bin")
+    if doveconf is None:
+        return
+    try:
+        done = subprocess.run(  # noqa: S603 - found in the path of the system
+            [doveconf, "-h", "base_dir", "plugin/sieve_execute_socket_dir"],
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Report("dovecot", State.LOOK, f"doveconf: {error}")
+        return
+    base, _, folder = done.stdout.strip().partition("\n")
+    socket = Path(address.path)
+    if not folder:
+        yield Report(
+            "dovecot", State.LOOK, "Dovecot tells of nothing: install etc/dovecot/91-oborona-feedback.conf"
+        )
+    elif os.path.normpath(f"{base}/{folder}/feedback.sock") != os.path.normpath(socket):
+        words = f"Dovecot looks for {base}/{folder}/feedback.sock, and intake.listen is {socket}"
+        yield Report("dovecot", State.WRONG, words)
+    else:
+        yield Report("dovecot", State.FINE, f"Dovecot looks for {socket}")
