@@ -1,0 +1,42 @@
+"""An alert: what happened, in words for people and with its evidence for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+
+class Kind(StrEnum):
+    """What an alert is about."""
+
+    WAVE = "wave"  # many messages were moved in a short time
+    CAMPAIGN = "campaign"  # many messages alike were seen in a short time
+    RUNAWAY = "runaway"  # a policy was about to move more than its share of mail, and was stopped
+    TEST = "test"  # somebody wanted to see whether alerts arrive
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """One alert."""
+
+    kind: str  # one of `Kind`
+    title: str  # one line
+    text: str  # some lines
+    time: float  # Unix seconds
+    evidence: Mapping[str, object] = {}  # what JSON can hold: numbers, texts, lists and mappings of them
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """One campaign, by its latest message."""
+
+    name: str  # the same for all its messages whose template is the same
+    time: float  # Unix seconds, of the latest
+    subject: str
+    sender: str
+    client: str
+    hour: int  # copies of the last hour
+    ips: int  # addresses that they came from, within a day
+    complaints: int
+    traps: int
+    verdict: str

@@ -1,0 +1,45 @@
+"""`oborona alarm`: does an alert arrive?"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.milter.alarm.alarm import open_alarm
+from oborona.milter.alarm.model import Alert, Kind
+from oborona.milter.service import site_name
+
+
+@click.group()
+def alarm() -> None:
+    """Who is told of what should not wait (docs/alarm.md)."""
+
+
+@alarm.command()
+@pass_asked
+def test(asked: Asked) -> None:
+    """Send an alert by webhook and mail as they are set, one attempt each, and say whether it was taken.
+
+    Exit status 1 when it was not, or nobody is set to be told.
+    """
+    settings = asked.loaded.settings
+    told = open_alarm(settings, site_name(asked.loaded), time.time)
+    alert = Alert(
+        kind=Kind.TEST,
+        title="A test of the alarm",
+        text="Somebody wanted to see whether alerts arrive. There is nothing to be done.",
+        time=time.time(),
+        evidence={"by": "oborona alarm test"},
+    )
+    said = asyncio.run(told.now(alert))
+    to = {"webhook": settings.alarm.webhook, "mail": settings.alarm.mail_to}
+    for channel, trouble in said.items():
+        echo(f"{channel}: {to[channel]}: {trouble or 'taken'}")
+    if not said:
+        echo("nobody is told of alerts: set alarm.webhook or alarm.mail_to")
+    if not said or any(said.values()):
+        click.get_current_context().exit(1)
