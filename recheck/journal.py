@@ -11,10 +11,7 @@ minute. Writing is tried again, every ten seconds at most, and goes on by itself
 What can be lost: what waited less than `batch_s` when the process is killed; what SQLite had not yet synced when the
 machine loses power (the file stays whole); what was dropped as above. Nothing else.
 
-From a shingle to the messages that carry it: a table (hash, id) WITHOUT ROWID costs some 30 random B-tree inserts
-a message and 600 bytes; ten million messages are 6 GB that purging must pick out leaf by leaf. Since only the last
-day or so is asked for, one such file for each hour (ATTACHed, deleted whole) keeps its inserts in the page cache and
-its purge free. `evidence` has the shingles to build it from, and ids in order of time say which file to ask.
+From a piece to the messages that carry it: `recheck.index`, which follows the table `arrival`.
 """
 
 from __future__ import annotations
@@ -33,35 +30,19 @@ import aiosqlite
 
 from oborona import sqlite_file
 from oborona.errors import StoreError
-from oborona.recheck import ident, purging, rows, schema
-from oborona.recheck.entry import Entry, Late
+from oborona.recheck import ident, purging, rows, schema, writing
+from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
 
 BATCH_S: Final = 0.25  # bounds what kill -9 loses; at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
-POLICIES: Final = 1000  # versions whose rules are kept, the newest; a few kB each
+WINDOW_S: Final = 86_400.0  # that a second look follows
 WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
 
-_log = logging.getLogger("oborona.journal")
+Waiting = rows.Row | rows.LateRow | rows.WentRow
 
-_INSERT_VERDICT: Final = (
-    f"INSERT INTO verdict ({rows.VERDICT_COLUMNS}) VALUES ({', '.join('?' * len(rows.VERDICT_COLUMNS.split(',')))})"  # noqa: S608
-    " ON CONFLICT (id) DO NOTHING"  # a batch whose COMMIT failed after all was written is simply written again
-)
-_INSERT_EVIDENCE: Final = (
-    f"INSERT INTO evidence ({rows.EVIDENCE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
-)
-_INSERT_LATE: Final = (
-    f"INSERT INTO late ({rows.LATE_COLUMNS}) VALUES ({', '.join('?' * len(rows.LATE_COLUMNS.split(',')))})"  # noqa: S608
-    " ON CONFLICT (id) DO NOTHING"
-)
-_INSERT_POLICY: Final = "INSERT INTO policy (version, rules) VALUES (?, ?) ON CONFLICT (version) DO NOTHING"
-_DELETE_POLICIES: Final = "DELETE FROM policy WHERE place <= (SELECT max(place) FROM policy) - ?"
-_INSERT_NAMES: Final = (
-    "INSERT INTO names (id, names, newest) VALUES (?, ?, ?)"
-    " ON CONFLICT (id) DO UPDATE SET newest = max(newest, excluded.newest)"
-)
+_log = logging.getLogger("oborona.journal")
 
 # What SQLite says of a row that it can never take. Of a connection that is gone it may say the same.
 _UNFIT: Final = (
@@ -90,7 +71,7 @@ class Journal(Reader):
         self.written = 0  # entries committed since the start
         self._batch_s = batch_s
         self._clock = clock
-        self._waiting: deque[rows.Row | rows.LateRow] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._waiting_bytes = 0
         self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
         self._unfit: Exception | None = None  # the last entry that could not be packed or stored
@@ -139,6 +120,10 @@ class Journal(Reader):
         """Take what was found in a message after its entry was appended; as `append`."""
         self._take(lambda: rows.pack_late(late))
 
+    def append_went(self, went: Went) -> None:
+        """Take where a copy of a message went; as `append`."""
+        self._take(lambda: rows.pack_went(went))
+
     def append_policy(self, version: str, asks: Mapping[str, str]) -> None:
         """Take what each rule of a policy asks; written before, or together with, the next entry.
 
@@ -148,7 +133,7 @@ class Journal(Reader):
         """
         self._policies[version] = asks
 
-    def _take(self, packed: Callable[[], rows.Row | rows.LateRow]) -> None:
+    def _take(self, packed: Callable[[], Waiting]) -> None:
         if self._closing:
             raise RuntimeError("the journal is closed")
         try:
@@ -194,6 +179,7 @@ class Journal(Reader):
         max_rows: int,
         limit: int = 1000,
         evidence_s: float | None = None,
+        window_s: float = WINDOW_S,
     ) -> int:
         """Take one small step of purging: the oldest entries go first.
 
@@ -205,6 +191,7 @@ class Journal(Reader):
             max_rows: entries above this number go, whatever their age.
             limit: entries in one step, at least 1; each thousand holds other writers up for about 10 ms.
             evidence_s: facts, findings and shingles older than this go, the verdict stays; None = with the entry.
+            window_s: what came before is followed by nobody any more.
 
         Returns:
             Entries (or their evidence) that went.
@@ -222,6 +209,7 @@ class Journal(Reader):
                         self._db,
                         cutoff=cutoff,
                         evidence_cutoff=evidence_cutoff,
+                        arrival_cutoff=ident.first_at(now - window_s),
                         max_rows=max_rows,
                         limit=limit,
                     )
@@ -286,32 +274,14 @@ class Journal(Reader):
             self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
         return failure
 
-    async def _write(self, batch: list[rows.Row | rows.LateRow]) -> None:
+    async def _write(self, batch: list[Waiting]) -> None:
         """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written."""
-        entries = [row for row in batch if isinstance(row, rows.Row)]
-        late = [row.values for row in batch if isinstance(row, rows.LateRow)]
         policies = dict(self._policies)
-        names = {row.shape: row for row in entries if row.shape is not None}  # the last of each: ids grow
         try:
             async with self._transaction:
                 try:
                     await self._db.execute("BEGIN IMMEDIATE")
-                    cursor = await self._db.executemany(_INSERT_VERDICT, [row.verdict for row in entries])
-                    added = max(0, cursor.rowcount)  # -1 for none to insert
-                    await self._db.executemany(_INSERT_EVIDENCE, [row.evidence for row in entries])
-                    await self._db.executemany(_INSERT_LATE, late)
-                    await self._db.executemany(
-                        _INSERT_NAMES,
-                        [
-                            (shape, rows.names_json(row.names), row.evidence[0])
-                            for shape, row in names.items()
-                        ],
-                    )
-                    for version, asks in policies.items():
-                        await self._db.execute(_INSERT_POLICY, (version, rows.asks_json(asks)))
-                    if policies:
-                        await self._db.execute(_DELETE_POLICIES, (POLICIES,))
-                    await self._db.execute("UPDATE tally SET rows = rows + ?", (added,))
+                    added = await writing.insert(self._db, batch, policies)
                     await self._db.execute("COMMIT")
                 except BaseException:
                     await self._db.rollback()
@@ -327,8 +297,9 @@ class Journal(Reader):
         self.written += added
         for version in policies:
             self._policies.pop(version, None)
-        if added < len(entries):
-            _log.warning("journal: %d entries were there already, or share an id", len(entries) - added)
+        known = sum(isinstance(row, rows.Row) for row in batch) - added
+        if known:
+            _log.warning("journal: %d entries were there already, or share an id", known)
 
     def _drop_excess(self) -> None:
         while self._waiting_bytes > WAITING_BYTES and self._waiting:

@@ -17,7 +17,13 @@ VACUUM_PAGES: Final = 256  # given back in one step: 2 MB, milliseconds
 
 
 async def delete_oldest(
-    db: aiosqlite.Connection, *, cutoff: int, evidence_cutoff: int, max_rows: int, limit: int
+    db: aiosqlite.Connection,
+    *,
+    cutoff: int,
+    evidence_cutoff: int,
+    arrival_cutoff: int,
+    max_rows: int,
+    limit: int,
 ) -> int:
     """Delete one step's worth, inside the caller's transaction.
 
@@ -25,15 +31,17 @@ async def delete_oldest(
         db: a connection that writes.
         cutoff: entries with lower ids are too old.
         evidence_cutoff: evidence with lower ids is too old.
+        arrival_cutoff: arrivals with lower ids are followed no more.
         max_rows: entries that may stay.
         limit: how many go at most.
 
     Returns:
-        How many entries, and evidence alone, went.
+        How many entries, and evidence alone, went; or arrivals, where those are more.
     """
     gone = await _entries(db, cutoff, max_rows, limit)
     if gone < limit:
         gone += await _evidence(db, evidence_cutoff, limit - gone)
+    gone = max(gone, await _arrivals(db, arrival_cutoff, max_rows, limit))
     # `newest` is the highest id that used a list, so no evidence left can need one below the lowest id left.
     await db.execute(
         "DELETE FROM names WHERE newest < ifnull((SELECT min(id) FROM evidence), 9223372036854775807)"
@@ -60,6 +68,7 @@ async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: 
     await db.execute("DELETE FROM verdict WHERE id <= ?", (last,))
     await db.execute("DELETE FROM evidence WHERE id <= ?", (last,))
     await db.execute("DELETE FROM late WHERE id <= ?", (last,))
+    await db.execute("DELETE FROM went WHERE id <= ?", (last,))
     await db.execute("UPDATE tally SET rows = rows - ?", (going,))
     return going
 
@@ -70,6 +79,16 @@ async def _evidence(db: aiosqlite.Connection, cutoff: int, limit: int) -> int:
         await db.execute("DELETE FROM evidence WHERE id <= ?", going[-1])
         await db.execute("DELETE FROM late WHERE id <= ?", going[-1])  # it is evidence too
     return len(going)
+
+
+async def _arrivals(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: int) -> int:
+    """Delete the first arrivals that are too old or too many; one of a clock that was ahead waits for its time, and holds nothing up for long."""
+    ((last,),) = await _fetch(db, "SELECT ifnull(max(place), 0) FROM arrival")
+    cursor = await db.execute(
+        "DELETE FROM arrival WHERE place IN (SELECT place FROM arrival ORDER BY place LIMIT ?) AND (id < ? OR place <= ?)",
+        (limit, cutoff, last - max_rows),
+    )
+    return cursor.rowcount
 
 
 async def _fetch(db: aiosqlite.Connection, sql: str, *values: int) -> list[tuple[Any, ...]]:

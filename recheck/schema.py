@@ -5,7 +5,9 @@
     names      lists of fact names: evidence holds values alone, in the order of one of these lists
     tally      one row: how many rows `verdict` has, since counting millions takes seconds
     policy     what each rule of a policy's version asks, so that later ones can be told from it
-    late       messages that were judged again when more of them was known, in that order: what a recheck has to look at
+    late       messages that were judged again when more of them was known, in that order
+    arrival    what a second look follows: messages that passed, and what was found late, in the order in which they were written
+    went       where the copies went that came through the delivery door
 
 WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
 lose the last commits, and its file stays whole. Damage is looked for where it costs nothing: in the header, the
@@ -24,6 +26,7 @@ from typing import Final
 
 from oborona.errors import StoreError
 from oborona.lock import hold
+from oborona.recheck.ident import EPOCH, TIME_SHIFT
 from oborona.sqlite_file import (
     Damaged,
     Format,
@@ -38,6 +41,7 @@ APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
 PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
 WAL_BYTES: Final = 64 << 20  # a WAL that grew under somebody's long read is cut back to this
+SEEN_BEFORE_S: Final = 86_400  # what an older journal's messages of the last day are: arrivals
 
 MIGRATIONS: Final = (
     (
@@ -113,6 +117,30 @@ MIGRATIONS: Final = (
             version TEXT NOT NULL UNIQUE,
             rules NOT NULL             -- JSON, an object: what each rule asks, by name, as a hash
         )
+        """,
+    ),
+    (
+        """
+        CREATE TABLE arrival (
+            place INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice; ids are no order: workers write them in batches
+            id INTEGER NOT NULL,       -- verdict.id
+            late INTEGER NOT NULL      -- 1: of what was found late in it
+        )
+        """,
+        # The places of a journal that is begun in the stead of a damaged one lie above all of the old one's.
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('arrival', strftime('%s', 'now') * 1000000)",
+        f"""
+        INSERT INTO arrival (id, late) SELECT id, 0 FROM verdict WHERE verdict IN ('accept', 'spam')
+            AND id >= ((strftime('%s', 'now') - {EPOCH + SEEN_BEFORE_S}) * 1000) << {TIME_SHIFT} ORDER BY id
+        """,  # noqa: S608 - numbers of ours
+        """
+        CREATE TABLE went (
+            id INTEGER NOT NULL,       -- verdict.id
+            recipient NOT NULL,
+            spam INTEGER NOT NULL,     -- to the spam folder
+            time REAL NOT NULL,        -- when it was handed over
+            PRIMARY KEY (id, recipient)
+        ) WITHOUT ROWID
         """,
     ),
 )
@@ -217,4 +245,6 @@ def _check_ends(db: sqlite3.Connection) -> None:
     db.execute("SELECT rows FROM tally").fetchone()
     for table in ("verdict", "evidence", "names"):
         db.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608 - literals above
-    db.execute("SELECT * FROM late ORDER BY place DESC LIMIT 1").fetchone()
+    for table in ("late", "arrival"):
+        db.execute(f"SELECT * FROM {table} ORDER BY place DESC LIMIT 1").fetchone()  # noqa: S608 - literals above
+    db.execute("SELECT * FROM went ORDER BY id DESC LIMIT 1").fetchone()

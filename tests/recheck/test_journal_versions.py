@@ -13,10 +13,11 @@ from oborona.errors import StoreError
 from oborona.recheck import schema
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers
-from oborona.recheck.journal import POLICIES, Journal
+from oborona.recheck.journal import Journal
 from oborona.recheck.kept import Kept
 from oborona.recheck.reading import CHUNK, Reader
 from oborona.recheck.then import facts_then, why_not
+from oborona.recheck.writing import POLICIES
 from oborona.types import Action, Would
 from tests.recheck.entries import NOON, make_entry
 

@@ -1,0 +1,121 @@
+"""Which pieces of a message the index knows it by: those that copies of a campaign share, or that an admin, a list or a person may speak of.
+
+A message has some seventy shingles.  Left out are those that half of all mail shares (language, country, program, form of the message), those that say
+little alone (opening and closing, names of files), what is counted of pairs, and most values of a fingerprint: near-duplicates share a quarter of 32 values and
+more, so of eight values, always the same eight, one at least is shared by nine in ten copies that share no more than that quarter, and by
+nearly all others; exact copies meet by their template besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from oborona.message.hashing import Type
+from oborona.types import Shingle
+
+Numbers = npt.NDArray[np.uint64]
+
+MOST: Final[dict[Type, int]] = {
+    Type.TEXT: 1,
+    Type.TEMPLATE: 1,
+    Type.WORDS: 8,
+    Type.CHARACTERS: 6,
+    Type.SUBJECT: 1,
+    Type.SUBJECT_TEMPLATE: 1,
+    Type.AUTHOR: 1,
+    Type.AUTHOR_DOMAIN: 1,
+    Type.PROVED_SENDER: 1,
+    Type.ACCOUNT: 1,
+    Type.FROM: 1,
+    Type.FROM_DOMAIN: 1,
+    Type.MAIL_FROM: 1,
+    Type.REPLY_TO: 1,
+    Type.DKIM_DOMAIN: 2,
+    Type.CLIENT_IP: 1,
+    Type.CLIENT_NETWORK: 1,
+    Type.LIST: 1,
+    Type.URL: 3,
+    Type.PATH: 1,
+    Type.HOST: 3,
+    Type.LINK_DOMAIN: 4,
+    Type.PHONE: 4,
+    Type.ADDRESS: 4,
+    Type.WALLET: 4,
+    Type.HANDLE: 4,
+    Type.CODE: 2,
+    Type.CHECKSUM: 4,
+    Type.MEMBER_CHECKSUM: 4,
+    Type.PICTURE: 4,
+    Type.PICTURE_HASH: 24,  # alike pictures share one value at least: any of them may be it
+    Type.PICTURE_TEXT: 6,
+    Type.PICTURE_PHONE: 2,
+    Type.PICTURE_ADDRESS: 2,
+}
+"""Pieces of each type that one message is known by at most, its first"""
+
+_STORED: Final = np.dtype([("type", "u1"), ("hash", "<u8")])  # as the journal has shingles
+_MOST: Final = np.zeros(256, dtype=np.int64)
+_MOST[[int(kind) for kind in MOST]] = list(MOST.values())
+
+
+def carried(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
+    """Return those of a message's shingles that the index knows it by: what to ask for to find messages that are like it."""
+    left, found = {int(kind): most for kind, most in MOST.items()}, []
+    for one in shingles:
+        if left.get(one.type, 0):
+            left[one.type] -= 1
+            found.append(one)
+    return tuple(found)
+
+
+def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]:
+    """Return the rows of the index of some messages, unsorted.
+
+    Args:
+        ids: of the messages.
+        stored: of each, its shingles as the journal stores them; damaged ones are none.
+
+    Returns:
+        Hashes of the pieces that they are known by, as `carried` chooses them, and beside each the id of its message.
+    """
+    whole = [one if len(one) % _STORED.itemsize == 0 else b"" for one in stored]
+    pieces = np.frombuffer(b"".join(whole), dtype=_STORED)
+    numbers = np.array([len(one) // _STORED.itemsize for one in whole], dtype=np.int64)
+    owners = np.repeat(np.arange(len(ids), dtype=np.int64), numbers)
+    groups = owners << 8 | pieces["type"]
+    order = np.argsort(groups, kind="stable")
+    sorted_groups = groups[order]
+    # The place of each piece among those of its message and type: its own place less that of the group's first.
+    first = np.searchsorted(sorted_groups, sorted_groups)
+    kept = order[np.arange(len(order)) - first < _MOST[sorted_groups & 0xFF]]
+    return (
+        pieces["hash"][kept].astype(np.uint64),
+        np.array(ids, dtype=np.uint64)[owners[kept]],
+    )
+
+
+def carrying(hashes: Numbers, ids: Numbers, wanted: Numbers, low: int, high: int, most: int) -> list[Numbers]:
+    """Return ids of messages that carry any of some pieces.
+
+    Args:
+        hashes: of the rows, ascending.
+        ids: beside each that of its message, ascending among those of one hash.
+        wanted: hashes.
+        low: lower ids are not wanted.
+        high: neither are this and higher ones.
+        most: of each hash, its highest.
+    """
+    starts, ends = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
+    bounds = np.array([low, high], dtype=np.uint64)
+    found = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if start < end:
+            of_one = ids[start:end]
+            first, last = np.searchsorted(of_one, bounds).tolist()
+            if first < last:
+                found.append(np.array(of_one[max(first, last - most) : last]))
+    return found

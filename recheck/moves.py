@@ -1,0 +1,334 @@
+"""What the second look moves, copy by copy: written down before a mailbox is touched, and settled after.
+
+    decided ── issue ──▶ issued ── settle ──▶ done ── the move that takes it back is done ──▶ undone
+       ▲                   │  │
+       └────── again ──────┘  └─────────────▶ kept (its reader's, or gone) · failed
+
+A copy is decided about once in each direction, whoever asks and however often; what an admin takes back is never decided
+anew.  A process that died left `issued` behind: who comes next asks the mailbox about those before anything else.
+
+Any number of processes use the file: the one that moves, and tools that look and take back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from oborona.errors import StoreError
+from oborona.recheck.moves_schema import SHARED
+from oborona.sqlite_file import SharedFile
+
+NOTE_LENGTH: Final = 500  # characters kept of why
+UNDONE_BEFORE: Final = "taken back before it was made"
+NOTHING_MOVED: Final = "there is nothing to take back"
+
+
+class State(StrEnum):
+    """How far a move is."""
+
+    DECIDED = "decided"  # written down; it waits for its time
+    ISSUED = "issued"  # on its way: the mailbox may have it, or not
+    DONE = "done"
+    KEPT = "kept"  # the copy stays where it is: its reader's, or gone
+    FAILED = "failed"  # could not be made, and is given up
+    UNDONE = "undone"  # was taken back
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy that is to be moved."""
+
+    message: int  # id in the journal
+    recipient: str
+    source: str  # mailbox, as IMAP names it
+    target: str
+    why: str  # rule that decided, and its words
+    score: float
+    line: float
+    event: str  # what made us look
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """One move, as far as it is."""
+
+    id: int
+    message: int
+    recipient: str
+    source: str
+    target: str
+    time: float  # when it was decided, Unix seconds
+    changed: float  # when its state was
+    due: float  # not before this
+    tries: int  # how often it was on its way
+    state: State
+    note: str  # why it was kept, or failed
+    why: str
+    score: float
+    line: float
+    event: str
+    undoes: int | None  # the move that this one takes back
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """The second look stands still."""
+
+    since: float  # Unix seconds
+    why: str
+
+
+_COLUMNS: Final = ", ".join(Move.__struct_fields__)
+_SETTLED: Final = frozenset({State.DONE, State.KEPT, State.FAILED})
+
+
+class Moves(SharedFile):
+    """One process's access to the moves; see `SharedFile`."""
+
+    shared = SHARED
+
+    def decide(self, decisions: Sequence[Decision], *, now: float) -> list[int]:
+        """Write down what is to be moved, all of it or nothing.
+
+        Args:
+            decisions: a copy that was decided about before, in the same direction, is left out.
+            now: Unix seconds.
+
+        Returns:
+            Ids of those that are new, in order.
+        """
+        with self.transaction() as db:
+            return [
+                row[0]
+                for one in decisions
+                for row in db.execute(
+                    "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+                    (
+                        one.message,
+                        one.recipient,
+                        one.source,
+                        one.target,
+                        now,
+                        now,
+                        now,
+                        one.why[:NOTE_LENGTH],
+                        one.score,
+                        one.line,
+                        one.event,
+                    ),
+                ).fetchall()
+            ]
+
+    def due(self, now: float, most: int) -> list[Move]:
+        """Return moves whose time has come, of the newest messages first; of those that take back, once it is known what there is."""
+        return self._moves(
+            "WHERE state = 'decided' AND due <= ? AND (undoes IS NULL OR NOT EXISTS"
+            " (SELECT 1 FROM move AS first WHERE first.id = move.undoes AND first.state = 'issued'))"
+            " ORDER BY message DESC LIMIT ?",
+            now,
+            most,
+        )
+
+    def issue(self, ids: Iterable[int], *, now: float) -> list[int]:
+        """Write down that moves are on their way, before a mailbox hears of them.
+
+        Returns:
+            Those that are: what was taken back or is on its way already is not among them.
+        """
+        with self.transaction() as db:
+            return [
+                row[0]
+                for one in ids
+                for row in db.execute(
+                    "UPDATE move SET state = 'issued', changed = ?, tries = tries + 1"
+                    " WHERE id = ? AND state = 'decided' RETURNING id",
+                    (now, one),
+                ).fetchall()
+            ]
+
+    def issued(self) -> list[Move]:
+        """Return what is on its way; at a start, what whoever died has left: ask the mailbox about them first."""
+        return self._moves("WHERE state = 'issued' ORDER BY id")
+
+    def again(self, id_: int, *, due: float, now: float, note: str = "") -> None:
+        """Put a move that was on its way off: it was not made.
+
+        Args:
+            id_: of the move.
+            due: Unix seconds, not before this.
+            now: Unix seconds.
+            note: why.
+        """
+        with self.transaction() as db:
+            db.execute(
+                "UPDATE move SET state = 'decided', changed = ?, due = ?, note = ? WHERE id = ? AND state = 'issued'",
+                (now, due, note[:NOTE_LENGTH], id_),
+            )
+
+    def settle(self, id_: int, state: State, note: str = "", *, now: float) -> bool:
+        """Write down what became of a move; return False where it was settled before.
+
+        Args:
+            id_: of a move that is decided or on its way.
+            state: done, kept or failed. Done, a move that takes another back leaves that one undone.
+            note: why it was kept, or failed.
+            now: Unix seconds.
+
+        Raises:
+            ValueError: nothing that becomes of a move.
+        """
+        return self.settle_all([(id_, state, note)], now=now) == [id_]
+
+    def settle_all(self, found: Sequence[tuple[int, State, str]], *, now: float) -> list[int]:
+        """Write down what became of some moves at once; return those that were not settled before.
+
+        Args:
+            found: of each its id, state and note, as of `settle`.
+            now: Unix seconds.
+
+        Raises:
+            ValueError: nothing that becomes of a move.
+        """
+        for _, state, _ in found:
+            if state not in _SETTLED:
+                raise ValueError(f"a move is not settled by {state}")
+        with self.transaction() as db:
+            return [id_ for id_, state, note in found if _settle(db, id_, state, note, now)]
+
+    def undo(self, ids: Iterable[int], *, now: float, event: str = "undo") -> list[int]:
+        """Take moves back: what was moved is to be moved back, what was not is not going to be.
+
+        Args:
+            ids: of moves; one that was kept, failed, or is taken back already is left out.
+            now: Unix seconds.
+            event: who asked.
+
+        Returns:
+            Ids of the moves that are taken back.
+        """
+        with self.transaction() as db:
+            return [one for one in ids if _undo(db, one, now, event)]
+
+    def of(self, message: int) -> list[Move]:
+        """Return all moves of a message, in the order in which they were decided."""
+        return self._moves("WHERE message = ? ORDER BY id", message)
+
+    def get(self, id_: int) -> Move | None:
+        """Return a move; None when there is none, or no longer."""
+        return next(iter(self._moves("WHERE id = ?", id_)), None)
+
+    def last(self, most: int) -> list[Move]:
+        """Return the latest moves, newest first."""
+        return self._moves("ORDER BY id DESC LIMIT ?", most)
+
+    def since(self, when: float) -> list[Move]:
+        """Return the moves that were decided from a time on, in order."""
+        return self._moves("WHERE time >= ? ORDER BY id", when)
+
+    def counted(self, since: float = 0.0) -> dict[State, int]:
+        """Return how many moves are in each state, of those that were decided from a time on."""
+        found = self.rows("SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,))
+        return {State(state): number for state, number in found}
+
+    def discard(self, note: str, *, now: float) -> int:
+        """Give up all that is decided and not on its way; return how many."""
+        with self.transaction() as db:
+            return db.execute(
+                "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE state = 'decided'",
+                (now, note[:NOTE_LENGTH]),
+            ).rowcount
+
+    def cursor(self, name: str, default: int = 0) -> int:
+        """Return how far something was followed."""
+        found = self.rows("SELECT value FROM cursor WHERE name = ?", (name,))
+        return int(found[0][0]) if found else default
+
+    def set_cursor(self, name: str, value: int) -> None:
+        """Write down how far something was followed."""
+        with self.transaction() as db:
+            db.execute(
+                "INSERT INTO cursor (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (name, value),
+            )
+
+    def pause(self, why: str, *, now: float) -> bool:
+        """Let the second look stand still until somebody lets it go on; return False where it does already."""
+        with self.transaction() as db:
+            added = db.execute(
+                "INSERT INTO pause (one, since, why) VALUES (1, ?, ?) ON CONFLICT DO NOTHING",
+                (now, why[:NOTE_LENGTH]),
+            )
+            return added.rowcount > 0
+
+    def paused(self) -> Pause | None:
+        """Return since when the second look stands still, and why; None: it does not."""
+        found = self.rows("SELECT since, why FROM pause")
+        return Pause(since=found[0][0], why=found[0][1]) if found else None
+
+    def resume(self) -> bool:
+        """Let the second look go on; return False where it does already."""
+        with self.transaction() as db:
+            return db.execute("DELETE FROM pause").rowcount > 0
+
+    def purge(self, now: float, *, retention_s: float, limit: int = 1000) -> int:
+        """Take one small step of purging, the oldest first; what is on its way stays. Call it again until it returns 0.
+
+        Args:
+            now: Unix seconds.
+            retention_s: moves that were decided before this go.
+            limit: in one step.
+        """
+        with self.transaction() as db:
+            return db.execute(
+                "DELETE FROM move WHERE id IN (SELECT id FROM move WHERE time < ? AND state <> 'issued'"
+                " ORDER BY time LIMIT ?)",
+                (now - retention_s, limit),
+            ).rowcount
+
+    def _moves(self, where: str, *values: Any) -> list[Move]:
+        found = self.rows(f"SELECT {_COLUMNS} FROM move {where}", values)  # noqa: S608 - literals above
+        try:
+            return [
+                msgspec.convert(dict(zip(Move.__struct_fields__, row, strict=True)), Move) for row in found
+            ]
+        except msgspec.ValidationError as error:
+            raise StoreError(f"{self.path}: a move in it is damaged: {error}") from error
+
+
+def _settle(db: Any, id_: int, state: State, note: str, now: float) -> bool:
+    """Settle one move within the caller's transaction; return whether it was not settled before."""
+    found = db.execute(
+        "UPDATE move SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ('decided', 'issued')"
+        " RETURNING undoes",
+        (state.value, now, note[:NOTE_LENGTH], id_),
+    ).fetchall()
+    if not found:
+        return False
+    ((undoes,),) = found
+    if undoes is not None and state is State.DONE:
+        db.execute("UPDATE move SET state = 'undone', changed = ? WHERE id = ?", (now, undoes))
+    if state is not State.DONE:  # who wanted it back has it
+        db.execute(
+            "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE undoes = ? AND state = 'decided'",
+            (now, NOTHING_MOVED, id_),
+        )
+    return True
+
+
+def _undo(db: Any, id_: int, now: float, event: str) -> bool:
+    """Take one move back within the caller's transaction; return whether there is anything to take back."""
+    waiting = db.execute(
+        "UPDATE move SET state = 'undone', changed = ?, note = ? WHERE id = ? AND state = 'decided' AND undoes IS NULL",
+        (now, UNDONE_BEFORE, id_),
+    )
+    if waiting.rowcount:
+        return True
+    back = db.execute(
+        "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, undoes)"
+        " SELECT message, recipient, target, source, ?, ?, ?, 'decided', why, score, line, ?, id FROM move"
+        " WHERE id = ? AND state IN ('issued', 'done') AND undoes IS NULL ON CONFLICT DO NOTHING",
+        (now, now, now, event, id_),
+    )
+    return bool(back.rowcount > 0)
