@@ -1,0 +1,249 @@
+r"""Mailboxes of a Dovecot, by the HTTP API of its doveadm: the way that touches nothing but the letter.
+
+A move is one batch of commands for one user:
+
+    flags add OboronaMoving     in the source    what is this letter, and nobody has opened
+    move                        in the source    what has OboronaMoving, and still nobody has opened
+    flags add OboronaMoved      in the target    what has OboronaMoving
+    flags remove OboronaMoving  in the target
+    fetch                       in both          what is where now, which is the only thing that is believed
+
+Whoever was cut off in between leaves OboronaMoving, and the same commands given again bring the letter to its end.  No other message loses \Recent, and no
+IMAPSieve script runs.
+
+Limits: `move` looks at the flags and then expunges: a reader who opens the letter in between, some milliseconds at most, has seen a message that is in the
+spam folder then.  Folders of other namespaces are searched only for letters that are in neither folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from oborona.errors import PeerError
+from oborona.recheck.mailboxes.doveadm_api import (
+    NO_USER,
+    NOT_FOUND,
+    NOT_PERMITTED,
+    NOT_POSSIBLE,
+    Answer,
+    Api,
+    Command,
+    Garbled,
+    batch,
+)
+from oborona.recheck.mailboxes.found import (
+    EARLIER_S,
+    HANDLED,
+    Found,
+    Guard,
+    after,
+    asked_id,
+    before,
+    elsewhere,
+    same,
+    unfit,
+)
+from oborona.recheck.mailboxes.model import HEADER, MOVED, MOVING, Done, Letter, Outcome
+from oborona.recheck.mailboxes.requests import Requests
+
+LETTERS: Final = 4  # in one request, at most: it spares 2 ms for each, and a mailbox that is locked keeps three others waiting
+GIVE_UP: Final = (
+    3  # requests in a row that failed, for one letter each: then the others of a call are not tried
+)
+FIELDS: Final = "uid mailbox flags"
+
+_SYSTEM: Final = {"Seen", "Answered", "Flagged", "Deleted"}
+_WORDS: Final = {
+    NO_USER: "no such user",
+    NOT_FOUND: "no such folder",
+    NOT_POSSIBLE: "not possible: a quota, or a name that is none",
+    NOT_PERMITTED: "not permitted",
+}
+
+
+class Doveadm:
+    """Mailboxes of one Dovecot; see `Mailboxes`.
+
+    Args:
+        api: of it.
+        guard: what else keeps a message where it is.
+        connections: requests at once, at most.
+        deadline_s: for an answer.
+    """
+
+    def __init__(self, api: Api, guard: Guard, *, connections: int, deadline_s: float) -> None:
+        self._api = api
+        self._guard = guard
+        self._connections = connections
+        self._requests = Requests(connections, deadline_s=deadline_s)
+
+    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+        """Tell what `move` would do, and change nothing that anybody can see."""
+        found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
+        done = [one if isinstance(one, Done) else before(one, self._guard) for one in found]
+        return await self._completed(letters, done, looked=True)
+
+    async def move(
+        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
+    ) -> list[Done]:
+        """Move what nobody has opened."""
+        if same(source, target):
+            raise ValueError(f"from {source} to {target} is no move")
+
+        absent = await self._absent(letters, source)
+
+        def commands(letter: Letter) -> Command:
+            if letter in absent:
+                return _fetch(letter, ["(", "mailbox", source, "OR", "mailbox", target, ")"])
+            return self._move(letter, source, target, force=force)
+
+        found = await self._asked(letters, commands)
+        found = await self._with_folder(letters, found, target, commands)
+        await self._unmark(letters, found, source)
+        done = [
+            one if isinstance(one, Done) else after(one, source, target, self._guard, force=force)
+            for one in found
+        ]
+        return await self._completed(letters, done, looked=False)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._requests.close()
+        await self._api.close()
+
+    async def _absent(self, letters: Sequence[Letter], source: str) -> frozenset[Letter]:
+        """Return the letters that are not in a folder which may be missing: `flags add` there ends the process of Dovecot 2.3."""
+        if same(source, "INBOX"):
+            return frozenset()
+        found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
+        return frozenset(letter for letter, one in zip(letters, found, strict=True) if one == [])
+
+    async def _completed(
+        self, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
+    ) -> list[Done]:
+        """Answer for letters that were in no folder that was looked into."""
+        lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
+        found = await self._asked(lost, lambda one: _fetch(one, ["mailbox", "*"]))
+        rest = iter([one if isinstance(one, Done) else elsewhere(one, looked=looked) for one in found])
+        return [one or next(rest) for one in done]
+
+    async def _with_folder(
+        self,
+        letters: Sequence[Letter],
+        found: Sequence[list[Found] | Done],
+        target: str,
+        commands: Callable[[Letter], Command],
+    ) -> list[list[Found] | Done]:
+        """Make the target for those who have none, and try again."""
+        missing = [place for place, one in enumerate(found) if one == _refused(NOT_FOUND)]
+        if not missing:
+            return list(found)
+        those = [letters[place] for place in missing]
+        await self._asked(those, lambda one: batch(one.user, ["mailbox", "create", "-s", target]))
+        again = await self._asked(those, commands)
+        answers = dict(zip(missing, again, strict=True))
+        return [answers.get(place, one) for place, one in enumerate(found)]
+
+    async def _unmark(
+        self, letters: Sequence[Letter], found: Sequence[list[Found] | Done], source: str
+    ) -> None:
+        """Take OboronaMoving from what did not go, so that a person's word about it counts."""
+        marked = [
+            letter
+            for letter, one in zip(letters, found, strict=True)
+            if one not in (_refused(NO_USER), _refused(NOT_FOUND))
+            and not unfit(letter)
+            and (
+                one.outcome is Outcome.UNABLE
+                if isinstance(one, Done)
+                else any(copy.has(MOVING) and same(copy.mailbox, source) for copy in one)
+            )
+        ]
+        await self._asked(
+            marked,
+            lambda one: batch(
+                one.user, ["flags", "remove", MOVING, "mailbox", source, "KEYWORD", MOVING, *_which(one)]
+            ),
+        )
+
+    def _move(self, letter: Letter, source: str, target: str, *, force: bool) -> Command:
+        which = _which(letter)
+        may_go = ["KEYWORD", MOVED] if force else self._untouched(source)
+        moving = ["KEYWORD", MOVING]
+        return batch(
+            letter.user,
+            ["flags", "add", MOVING, "mailbox", source, *may_go, *which],
+            ["move", target, "mailbox", source, *moving, *may_go, *which],
+            ["flags", "add", MOVED, "mailbox", target, *moving, *which],
+            ["flags", "remove", MOVING, "mailbox", target, *moving, *which],
+            ["fetch", FIELDS, "(", "mailbox", source, "OR", "mailbox", target, ")", *which],
+        )
+
+    def _untouched(self, source: str) -> list[str]:
+        """Return the query of messages that may be moved, the same as `Found.stays` has it."""
+        words = ["UNSEEN"]
+        for flag in HANDLED:
+            name = flag.removeprefix("\\")
+            words += [f"UN{name.upper()}"] if name in _SYSTEM else ["UNKEYWORD", name]
+        home = same(source, self._guard.inbox)
+        if home:
+            words += ["UNKEYWORD", MOVED]
+        if not self._guard.move_listed:
+            words += ["RECENT"] if home else ["(", "RECENT", "OR", "KEYWORD", MOVED, ")"]
+        return words
+
+    async def _asked(
+        self, letters: Sequence[Letter], command: Callable[[Letter], Command]
+    ) -> list[list[Found] | Done]:
+        """Give each letter's command; return what each found, or why not."""
+        found: list[list[Found] | Done | None] = [unfit(letter) for letter in letters]
+        places = [place for place, one in enumerate(found) if one is None]
+        places.sort(key=lambda place: letters[place].user)  # what is one user's goes into one request
+        self._requests.anew()
+
+        async def some(mine: Sequence[int]) -> None:
+            commands = [command(letters[place]) for place in mine]
+            owners = {letters[place].user for place in mine}
+            try:
+                answers = await self._requests.run(owners, lambda: self._api.ask(commands))
+            except Garbled as error:
+                if len(mine) > 1:  # one of them has spoiled it for all
+                    await asyncio.gather(*(some([place]) for place in mine))
+                else:
+                    found[mine[0]] = Done(Outcome.BUSY, str(error))
+            except PeerError as error:
+                for place in mine:
+                    found[place] = Done(Outcome.BUSY, str(error))
+            else:
+                for place, answer in zip(mine, answers, strict=True):
+                    found[place] = _told(answer)
+
+        size = max(1, min(LETTERS, len(places) // self._connections))
+        await asyncio.gather(*(some(places[start : start + size]) for start in range(0, len(places), size)))
+        return [one if one is not None else Done(Outcome.BUSY) for one in found]
+
+
+def _fetch(letter: Letter, where: Sequence[str]) -> Command:
+    return batch(letter.user, ["fetch", FIELDS, *where, *_which(letter)])
+
+
+def _which(letter: Letter) -> list[str]:
+    """Return the query of one letter; the time first, which spares reading the headers of all others."""
+    words = ["SINCE", str(max(0, int(letter.delivered - EARLIER_S))), "HEADER", HEADER, letter.ident]
+    message_id = asked_id(letter)
+    return [*words, "HEADER", "Message-ID", message_id] if message_id else words
+
+
+def _told(answer: Answer) -> list[Found] | Done:
+    if answer.status:
+        return _refused(answer.status)
+    return [Found.of(row.get("mailbox", ""), row.get("flags", "").split()) for row in answer.rows]
+
+
+def _refused(status: int) -> Done:
+    """Return what an exit status says; what is not known may pass."""
+    if status in _WORDS:
+        return Done(Outcome.UNABLE, _WORDS[status])
+    return Done(Outcome.BUSY, f"doveadm ends with status {status}")

@@ -1,0 +1,275 @@
+r"""Mailboxes of any IMAP server, by a master user who may enter all of them.
+
+Each mailbox is visited in a thread, a connection for some of its letters.  A letter that is to be moved is marked OboronaMoving first, unless its flags have
+changed since it was found (UNCHANGEDSINCE, where the server has CONDSTORE), looked at once more, and moved; in the target the mark becomes OboronaMoved.
+Whoever was cut off in between leaves OboronaMoving, and the same letter given again is brought to its end.
+
+Limits: a reader who opens the letter between the last look and the move, one round trip, has seen a message that is in the spam folder then.  The other
+messages of the folder lose \Recent; Dovecot runs IMAPSieve scripts for a master user's moves, too, which OboronaMoving tells from a person's.  Servers that
+tell no \Recent (IMAP4rev2) have listed everything: nothing is moved there unless what is listed may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final
+
+from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
+
+from oborona.errors import PeerError
+from oborona.recheck.mailboxes.found import Found, Guard, after, before, elsewhere, grouped, same, unfit
+from oborona.recheck.mailboxes.imap_session import Copy, Server, Session, Unable, no_room
+from oborona.recheck.mailboxes.model import MOVED, MOVING, Done, Letter, Outcome
+from oborona.recheck.mailboxes.requests import LINGER_S, Requests
+
+NO_LOGIN: Final = ("[AUTHENTICATIONFAILED]", "[AUTHORIZATIONFAILED]", "[EXPIRED]", "[NOPERM]")
+"""Codes of a server that does not let somebody in; whatever else a login ends with may pass. Source: RFC 5530."""
+
+_Step = Callable[[Session, Sequence[Letter]], list[Done]]
+
+
+class Imap:
+    """Mailboxes of one server; see `Mailboxes`.
+
+    Args:
+        server: to connect to.
+        guard: what else keeps a message where it is.
+        connections: at once, at most.
+        deadline_s: for one visit.
+    """
+
+    def __init__(self, server: Server, guard: Guard, *, connections: int, deadline_s: float) -> None:
+        self._server = server
+        self._guard = guard
+        self._deadline_s = deadline_s
+        self._threads = ThreadPoolExecutor(connections, "imap")
+        self._requests = Requests(connections, deadline_s=deadline_s)
+        self._let_in = (
+            False  # the server has known the master user once: a login that fails is the user's affair
+        )
+
+    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+        """Tell what `move` would do, and change nothing that anybody can see."""
+        return await self._each(letters, partial(_look, source=source, guard=self._guard))
+
+    async def move(
+        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
+    ) -> list[Done]:
+        """Move what nobody has opened."""
+        if same(source, target):
+            raise ValueError(f"from {source} to {target} is no move")
+        step = partial(_move, source=source, target=target, guard=self._guard, force=force)
+        return await self._each(letters, step)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._requests.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _each(self, letters: Sequence[Letter], step: _Step) -> list[Done]:
+        """Visit every letter's mailbox."""
+        self._requests.anew()
+        done: list[Done | None] = [unfit(letter) for letter in letters]
+        fit = [place for place, one in enumerate(done) if one is None]
+
+        async def some(places: Sequence[int]) -> None:
+            answers = await self._visit([letters[place] for place in places], step)
+            for place, answer in zip(places, answers, strict=True):
+                done[place] = answer
+
+        groups = grouped([letters[place] for place in fit], lambda letter: letter.user)
+        await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
+        return [one or Done(Outcome.BUSY) for one in done]
+
+    async def _visit(self, letters: Sequence[Letter], step: _Step) -> list[Done]:
+        """Visit one mailbox."""
+        visit = _Visit(self._server, letters, step, self._deadline_s)
+
+        async def request() -> None:
+            thread = asyncio.get_running_loop().run_in_executor(self._threads, visit.run)
+            try:
+                await asyncio.wait([thread], timeout=LINGER_S)
+            finally:
+                visit.cut()
+            if visit.away:
+                raise PeerError(visit.away)
+
+        try:
+            await self._requests.run({letters[0].user}, request)
+        except PeerError as error:
+            return [Done(Outcome.BUSY, str(error)[:200])] * len(letters)
+        self._let_in = self._let_in or visit.let_in
+        return visit.told(known=self._let_in)
+
+
+class _Visit:
+    """One visit to one mailbox, in a thread."""
+
+    def __init__(self, server: Server, letters: Sequence[Letter], step: _Step, wait_s: float) -> None:
+        self._server = server
+        self._letters = letters
+        self._step = step
+        self._wait_s = wait_s
+        self._session: Session | None = None
+        self._done: list[Done] = []
+        self._refused = ""  # what the server says of the login
+        self._cut = False
+        self.away = "cut off"  # why there is no answer; empty where there is one
+        self.let_in = False
+
+    def cut(self) -> None:
+        """End it, from any thread."""
+        self._cut = True
+        if self._session is not None:
+            self._session.cut()
+
+    def run(self) -> None:
+        """Ask for each letter; nothing leaves this but what `told` tells."""
+        try:
+            with Session(self._server, wait_s=self._wait_s) as session:
+                self._session = session
+                if self._cut:
+                    return
+                session.enter(self._letters[0].user)
+                self.let_in = True
+                self._done = _answers(session, self._letters, self._step)
+                self.away = ""
+        except LoginError as error:
+            refused = any(code in str(error).upper() for code in NO_LOGIN)
+            self.away, self._refused = ("", str(error)) if refused else (f"no login: {error}", "")
+        except Exception as error:  # noqa: BLE001 - the barrier: a server that talks nonsense raises anything
+            self.away = self.away and (str(error) or type(error).__name__)
+
+    def told(self, *, known: bool) -> list[Done]:
+        """Return the answers.
+
+        Args:
+            known: the server knows the master user.
+        """
+        if self._done:
+            return self._done
+        done = Done(Outcome.UNABLE if known else Outcome.BUSY, f"no login: {self._refused[:200]}")
+        return [done] * len(self._letters)
+
+
+def _answers(session: Session, letters: Sequence[Letter], step: _Step) -> list[Done]:
+    try:
+        return step(session, letters)
+    except Unable as error:
+        done = Done(Outcome.UNABLE, str(error))
+    except IMAPClientAbortError:  # the connection is gone
+        raise
+    except IMAPClientError as error:
+        done = Done(Outcome.UNABLE if no_room(error) else Outcome.BUSY, str(error)[:200])
+    return [done] * len(letters)
+
+
+def _look(session: Session, letters: Sequence[Letter], *, source: str, guard: Guard) -> list[Done]:
+    found = session.find(letters, source)
+    if found is None:
+        return [Done(Outcome.UNABLE, f"no folder {source}")] * len(letters)
+    done = [before([copy.found for copy in copies], guard) for copies in found]
+    return _completed(session, letters, done, looked=True)
+
+
+def _move(
+    session: Session, letters: Sequence[Letter], *, source: str, target: str, guard: Guard, force: bool
+) -> list[Done]:
+    found = session.find(letters, source)
+    if found is None:
+        return [Done(Outcome.UNABLE, f"no folder {source}")] * len(letters)
+    may = [copy for copies in found for copy in copies if copy.found.stays(guard, force=force) is None]
+    left = {copy.uid: copy.found for copies in found for copy in copies}
+    stale = [uid for uid, one in left.items() if one.has(MOVING) and one.stays(guard, force=force)]
+    if stale:  # of a move that was not made: a person's word about it counts again
+        session.open(source)
+        session.remove_flags(stale, MOVING, silent=True)
+    if may:
+        copied = _copied(session, letters, found, target)
+        session.open(source)
+        for copy in may:
+            del left[copy.uid]
+        left |= _carried(session, may, source, target, guard, force=force, copied=copied)
+    arrived = _settled(session, session.find(letters, target), target) or [[] for _ in letters]
+    done = [
+        after(
+            [*[left[copy.uid] for copy in copies if copy.uid in left], *came],
+            source,
+            target,
+            guard,
+            force=force,
+        )
+        for copies, came in zip(found, arrived, strict=True)
+    ]
+    return _completed(session, letters, done, looked=False)
+
+
+def _copied(
+    session: Session, letters: Sequence[Letter], found: Sequence[Sequence[Copy]], target: str
+) -> set[int]:
+    """Return what a move in two steps has left behind after the first."""
+    if session.has_capability("MOVE"):
+        return set()
+    there = session.find(letters, target) or [[] for _ in letters]
+    return {
+        copy.uid
+        for copies, came in zip(found, there, strict=True)
+        for copy in copies
+        if copy.found.has(MOVING) and any(one.found.has(MOVING) for one in came)
+    }
+
+
+def _carried(
+    session: Session,
+    may: Sequence[Copy],
+    source: str,
+    target: str,
+    guard: Guard,
+    *,
+    force: bool,
+    copied: Collection[int],
+) -> dict[int, Found]:
+    """Move what may go, out of the folder that is open; return what stays after all."""
+    marked = {copy.uid: copy.found for copy in session.mark(may, source)}
+    going = [uid for uid, one in marked.items() if one.has(MOVING) and one.stays(guard, force=force) is None]
+    staying = [uid for uid in marked if uid not in going]
+    if staying:
+        session.remove_flags(staying, MOVING, silent=True)
+    if going:
+        try:
+            session.carry(going, target, copied=copied)
+        except (Unable, IMAPClientError):
+            session.remove_flags(going, MOVING, silent=True)
+            raise
+    return {uid: marked[uid] for uid in staying}
+
+
+def _settled(
+    session: Session, found: Sequence[Sequence[Copy]] | None, target: str
+) -> list[list[Found]] | None:
+    """Make OboronaMoving to OboronaMoved in the target; return its copies as they are then, None when there is no such folder."""
+    if found is None:
+        return None
+    uids = [copy.uid for copies in found for copy in copies if copy.found.has(MOVING)]
+    if uids:
+        session.open(target)
+        session.add_flags(uids, MOVED, silent=True)
+        session.remove_flags(uids, MOVING, silent=True)
+    settled = {MOVING.lower(): MOVED.lower()}
+    return [
+        [Found(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags)) for copy in copies]
+        for copies in found
+    ]
+
+
+def _completed(
+    session: Session, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
+) -> list[Done]:
+    """Answer for letters that were in no folder that was looked into."""
+    lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
+    found = session.everywhere(lost) if lost else []
+    rest = iter([elsewhere(copies, looked=looked) for copies in found])
+    return [one or next(rest) for one in done]

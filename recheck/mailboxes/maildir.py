@@ -1,0 +1,201 @@
+r"""Mailboxes that are Maildirs on this machine, by renaming files: for mail servers that have nothing better.
+
+A message in new/ was never listed by a mail program; a rename that names it there moves it, or fails because it is there no longer.  Nothing can come in between.
+
+Limits: we must be allowed to write there.  A Maildir has no keywords of its own: OboronaMoving and OboronaMoved are in no file, so that a person who brings a message
+back by a program that copies octets, or from a file system without extended attributes, is not told from a delivery.  A mail program that is connected sees the message come
+and go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
+
+from oborona.recheck.mailboxes.found import (
+    EARLIER_S,
+    Found,
+    Guard,
+    after,
+    before,
+    carries,
+    elsewhere,
+    grouped,
+    same,
+    unfit,
+)
+from oborona.recheck.mailboxes.maildir_folder import File, Folder, folders, make
+from oborona.recheck.mailboxes.model import Done, Letter, Outcome
+
+FOLDERS: Final = 200  # looked into, at most, for what is nowhere else
+TRIES: Final = 3  # of a rename whose file had another name by then
+NEVER: Final = (errno.EXDEV, errno.ENOTDIR, errno.ELOOP, errno.EROFS)
+"""Why files can't be renamed, today or tomorrow: another file system, a link."""
+
+_Visit = Callable[[Sequence[Letter]], list[Done]]
+
+
+class Maildirs:
+    """Mailboxes of this machine; see `Mailboxes`.
+
+    Args:
+        place: the Maildir of a user, as an absolute path.
+        guard: what else keeps a message where it is.
+        connections: Maildirs that are looked into at once, at most.
+        deadline_s: for one of them.
+    """
+
+    def __init__(
+        self, place: Callable[[str], str], guard: Guard, *, connections: int, deadline_s: float
+    ) -> None:
+        self._place = place
+        self._guard = guard
+        self._deadline_s = deadline_s
+        self._threads = ThreadPoolExecutor(connections, "maildir")
+        self._free = asyncio.Semaphore(connections)
+        self._closed = False
+
+    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+        """Tell what `move` would do, and change nothing that anybody can see."""
+        return await self._each(letters, partial(self._looked, source=source))
+
+    async def move(
+        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
+    ) -> list[Done]:
+        """Move what nobody has opened."""
+        if same(source, target):
+            raise ValueError(f"from {source} to {target} is no move")
+        return await self._each(letters, partial(self._moved, source=source, target=target, force=force))
+
+    async def close(self) -> None:
+        """Let go of threads."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _each(self, letters: Sequence[Letter], visit: _Visit) -> list[Done]:
+        """Look into every letter's Maildir."""
+        done: list[Done | None] = [unfit(letter) for letter in letters]
+        fit = [place for place, one in enumerate(done) if one is None]
+
+        async def some(places: Sequence[int]) -> None:
+            answers = await self._visit([letters[place] for place in places], visit)
+            for place, answer in zip(places, answers, strict=True):
+                done[place] = answer
+
+        groups = grouped([letters[place] for place in fit], lambda letter: letter.user)
+        await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
+        return [one or Done(Outcome.BUSY) for one in done]
+
+    async def _visit(self, letters: Sequence[Letter], visit: _Visit) -> list[Done]:
+        """Look into one Maildir, in a thread."""
+        async with self._free:
+            if self._closed:
+                return [Done(Outcome.BUSY, "mailboxes are closed")] * len(letters)
+            thread = asyncio.get_running_loop().run_in_executor(self._threads, visit, letters)
+            try:
+                async with asyncio.timeout(self._deadline_s):
+                    return await thread
+            except TimeoutError:
+                told = Done(Outcome.BUSY, f"its files can't be read within {self._deadline_s:g} s")
+            except FileNotFoundError as error:
+                told = Done(Outcome.UNABLE, f"no such mailbox or folder: {error.filename or error}")
+            except PermissionError as error:
+                told = Done(Outcome.UNABLE, f"not permitted: {error.filename or error}")
+            except OSError as error:
+                told = Done(
+                    Outcome.UNABLE if error.errno in NEVER else Outcome.BUSY,
+                    f"{error.filename or 'mailbox'}: {error.strerror or error}",
+                )
+            return [told] * len(letters)
+
+    def _looked(self, letters: Sequence[Letter], *, source: str) -> list[Done]:
+        with ExitStack() as stack:
+            root = self._root(letters[0].user, stack)
+            here = _files(stack.enter_context(Folder(root, source)), letters)
+            done = [before([one.found for one in files], self._guard) for files in here]
+            return _completed(root, letters, done, looked=True)
+
+    def _moved(self, letters: Sequence[Letter], *, source: str, target: str, force: bool) -> list[Done]:
+        with ExitStack() as stack:
+            root = self._root(letters[0].user, stack)
+            here = stack.enter_context(Folder(root, source))
+            there: Folder | None = None
+            for _ in range(TRIES):
+                found = _files(here, letters)
+                going = [
+                    one
+                    for files in found
+                    for one in files
+                    if one.found.stays(self._guard, force=force) is None
+                ]
+                if not going:
+                    break
+                there = there or self._folder(root, target, stack)
+                gone = [one for one in going if here.take(one, there)]
+                found = [[one for one in files if one not in gone] for files in found]
+                if len(gone) == len(going):
+                    break
+            there = there or _existing(root, target, stack)
+            arrived = _files(there, letters) if there is not None else [[] for _ in letters]
+            done = [
+                after(
+                    [one.found for one in (*left, *came)],
+                    source,
+                    target,
+                    self._guard,
+                    force=force,
+                )
+                for left, came in zip(found, arrived, strict=True)
+            ]
+            return _completed(root, letters, done, looked=False)
+
+    def _root(self, user: str, stack: ExitStack) -> int:
+        root = os.open(self._place(user), os.O_DIRECTORY | os.O_CLOEXEC)
+        stack.callback(os.close, root)
+        return root
+
+    def _folder(self, root: int, name: str, stack: ExitStack) -> Folder:
+        make(root, name)
+        return stack.enter_context(Folder(root, name))
+
+
+def _existing(root: int, name: str, stack: ExitStack) -> Folder | None:
+    try:
+        return stack.enter_context(Folder(root, name))
+    except FileNotFoundError:
+        return None
+
+
+def _files(folder: Folder, letters: Sequence[Letter]) -> list[list[File]]:
+    """Return the copies of each letter in a folder, in one walk."""
+    found: list[list[File]] = [[] for _ in letters]
+    for file in folder.since(min(letter.delivered for letter in letters) - EARLIER_S):
+        for place, letter in enumerate(letters):
+            if file.mras_id and carries(letter, file.mras_id, file.message_id):
+                found[place].append(file)
+    return found
+
+
+def _completed(
+    root: int, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
+) -> list[Done]:
+    """Answer for letters that were in no folder that was looked into."""
+    lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
+    if not lost:
+        return [one for one in done if one is not None]
+    found: list[list[Found]] = [[] for _ in lost]
+    for name, inside in folders(root)[:FOLDERS]:
+        try:
+            with Folder(root, name, inside) as folder:
+                for copies, files in zip(found, _files(folder, lost), strict=True):
+                    copies += [file.found for file in files]
+        except OSError:  # no folder of mail, or not ours
+            continue
+    rest = iter([elsewhere(copies, looked=looked) for copies in found])
+    return [one or next(rest) for one in done]
