@@ -188,7 +188,7 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
 
 
 def _train(state: Path, ready: threading.Event) -> None:
-    train(Settings(), state, ready.set)
+    train(Settings(), state, "bench.example", ready.set)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What goes back to a mail server: terms, answers and header edits as milter packets.
 
 Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
-Known limits: no quarantine, no change of sender, recipients or body; SMFIR_PROGRESS is not sent, deadlines are shorter than
+Known limits: no quarantine, no change of sender or body, no recipient added; SMFIR_PROGRESS is not sent, deadlines are shorter than
 any mail server's patience.
 """
 
@@ -57,9 +57,13 @@ def answer(reply: Reply) -> bytes:
 
 def verdict(reply: Reply, agreed: Terms) -> bytes:
     """Return the packets that end a message: its edits if it is taken, then the answer."""
-    if reply.edits and agreed.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
-        return b"".join(_edits(reply.edits, agreed)) + answer(reply)
-    return answer(reply)
+    packets: list[bytes] = []
+    if reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
+        if reply.edits and agreed.edits:
+            packets += _edits(reply.edits, agreed)
+        if reply.removed and agreed.removes:
+            packets += [_packet(b"-", f"<{one}>".encode() + b"\0") for one in reply.removed]
+    return b"".join((*packets, answer(reply)))
 
 
 def _edits(edits: tuple[AddHeader | RemoveHeader, ...], agreed: Terms) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.milter.trapping import readers
 from oborona.policy.known import asked
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan
@@ -51,7 +52,7 @@ def entry_of(
         client_ip=envelope.client.ip,
         helo=envelope.helo,
         sender=envelope.sender,
-        recipients=envelope.recipients,
+        recipients=readers(envelope, policy.traps.then),
         login=envelope.login,
         size=size,
         subject="" if scanned is None else scanned.message.subject,

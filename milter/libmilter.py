@@ -38,7 +38,7 @@ from oborona.milter.codec import MAX_PACKET
 from oborona.milter.door import DoorFactory
 from oborona.milter.guard import GUARD_S, Guard
 from oborona.milter.libmilter_connection import LibmilterConnection
-from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, SET_MACROS, Terms
+from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, REMOVE_RECIPIENTS, SET_MACROS, Terms
 from oborona.milter.reply import Answer
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
@@ -156,7 +156,7 @@ class LibmilterServer:
         LibmilterServer._registered = True
         step = self._step
         silent = step(lambda each, *_: each.silent())
-        milter.set_flags(ADD_HEADERS | CHANGE_HEADERS | SET_MACROS)
+        milter.set_flags(ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS)
         milter.set_connect_callback(self._connect)
         milter.set_helo_callback(step(LibmilterConnection.helo))
         milter.set_envfrom_callback(step(LibmilterConnection.mail))

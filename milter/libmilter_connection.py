@@ -176,6 +176,9 @@ class LibmilterConnection:
                     self._ctx.addheader(edit.name, self.terms.value(edit), 0 if edit.top else -1)
                 else:
                     self._ctx.chgheader(edit.name, edit.index, None)
+        if self.terms.removes and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
+            for recipient in reply.removed:
+                self._ctx.delrcpt(f"<{recipient}>")
         return self._code(reply)
 
     def abort(self) -> int:

@@ -112,6 +112,12 @@ METRICS: Final = (
     ),
     Description("oborona_contacts_learned", "Contacts learned from outgoing mail.", (), counts=True),
     Description(
+        "oborona_traps",
+        "Messages that came to traps, by whether they were written down; known: they came again; failed: they could not be.",
+        ("outcome",),
+        counts=True,
+    ),
+    Description(
         "oborona_persons_stale",
         "1 while the store of persons can't be read; policy decides alone for those who were not read before.",
         (),
@@ -218,5 +224,75 @@ TRAINER_METRICS: Final = (
         (),
         counts=False,
     ),
+    Description(
+        "oborona_events_decided",
+        "Complaints, pardons, traps, reads and deletions by how they came and what was decided: believed, own (for the person's own mail alone), refused.",
+        ("what", "way", "decision"),
+        counts=True,
+    ),
+    Description(
+        "oborona_events_waiting",
+        "Events that are written down and not decided yet, or whose effects are missing.",
+        (),
+        counts=False,
+    ),
+    Description(
+        "oborona_events_trouble",
+        "1 while nothing that people say is decided because a store is away.",
+        (),
+        counts=False,
+    ),
 )
 """Of the one trainer of a machine."""
+
+INTAKE_METRICS: Final = (
+    Description("oborona_intake_up", "1 while the intake runs.", (), counts=False),
+    Description(
+        "oborona_intake_events",
+        "What people, reports and traps said, by way, what and outcome; new: written down; known: it was before; failed: could not be,"
+        " and they were told to try again; dropped: too many reads at once.",
+        ("way", "what", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_intake_refused",
+        "Requests that were no event, by door and reason.",
+        ("door", "reason"),
+        counts=True,
+    ),
+    Description(
+        "oborona_intake_stuck", "1 while nothing that people say can be written down.", (), counts=False
+    ),
+)
+"""Of the one intake of a machine."""
+
+SECOND_METRICS: Final = (
+    Description("oborona_recheck_up", "1 while the second look is taken.", (), counts=False),
+    Description(
+        "oborona_recheck_messages",
+        "Delivered messages of the second look, by what came of it; glanced: the first look, with which most end; unjudged: nothing can be"
+        " said; failed: a fault; decided: copies that are to be moved.",
+        ("outcome",),
+        counts=True,
+    ),
+    Description(
+        "oborona_recheck_moves",
+        "Copies whose mailbox was asked for a move, by what it said; seen, listed, person, gone: they stay; busy: asked again later.",
+        ("outcome",),
+        counts=True,
+    ),
+    Description(
+        "oborona_alerts",
+        "Alerts by channel (webhook, mail; all: before either) and outcome; failed: given up, the log has it; dropped: too many kinds at once.",
+        ("channel", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_recheck_waiting", "Changes whose messages are not all looked at.", (), counts=False
+    ),
+    Description(
+        "oborona_recheck_paused", "1 while moves have stopped until an admin says so.", (), counts=False
+    ),
+    Description("oborona_recheck_stuck", "1 while the second look can't do something.", (), counts=False),
+)
+"""Of the one second look of a machine."""

@@ -9,8 +9,24 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS, Description
-from oborona.milter.status import SCAN_S, PolicyStatus, ReaderStatus, Status, TrainerStatus
+from oborona.milter.metric_table import (
+    INTAKE_METRICS,
+    METRICS,
+    POLICY_METRICS,
+    READER_METRICS,
+    SECOND_METRICS,
+    TRAINER_METRICS,
+    Description,
+)
+from oborona.milter.status import (
+    SCAN_S,
+    IntakeStatus,
+    PolicyStatus,
+    ReaderStatus,
+    SecondStatus,
+    Status,
+    TrainerStatus,
+)
 
 HEALTHY: Final = "healthy"
 
@@ -20,13 +36,17 @@ def exposition(
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
+    second: SecondStatus | None = None,
 ) -> bytes:
-    """Return the metrics of all workers, and of the reader, the policy's publisher and the trainer if they run, as text."""
+    """Return the metrics of all workers, and of the reader, the policy's publisher, the trainer, the intake and the second look if they run, as text."""
     registry = CollectorRegistry()
     registry.register(_Collected(statuses))
     registry.register(_OfReader(reader))
     registry.register(_OfPolicy(policy))
     registry.register(_OfTrainer(trainer))
+    registry.register(_OfIntake(intake))
+    registry.register(_OfSecond(second))
     return generate_latest(registry)
 
 
@@ -66,9 +86,40 @@ class _OfTrainer:
     def collect(self) -> Iterator[Metric]:
         """Yield each metric with its samples."""
         for described in TRAINER_METRICS:
-            metric = GaugeMetricFamily(described.name, described.help, labels=described.labels)
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
             if self._status is not None:
                 for labels, value in sorted(_trainer_samples(described.name, self._status)):
+                    metric.add_metric(labels, value)
+            yield metric
+
+
+class _OfIntake:
+    def __init__(self, status: IntakeStatus | None) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its samples."""
+        for described in INTAKE_METRICS:
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
+            if self._status is not None:
+                for labels, value in sorted(_intake_samples(described.name, self._status)):
+                    metric.add_metric(labels, value)
+            yield metric
+
+
+class _OfSecond:
+    def __init__(self, status: SecondStatus | None) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its samples."""
+        for described in SECOND_METRICS:
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
+            if self._status is not None:
+                for labels, value in sorted(_second_samples(described.name, self._status)):
                     metric.add_metric(labels, value)
             yield metric
 
@@ -135,6 +186,48 @@ def _trainer_samples(name: str, status: TrainerStatus) -> Iterator[tuple[tuple[s
             yield (), status.changed
         case "oborona_model_relearning":
             yield (), int(status.relearning is not None)
+        case "oborona_events_decided":
+            for key, number in status.events.items():
+                yield tuple(key.split()), number
+        case "oborona_events_waiting":
+            yield (), status.events_waiting
+        case "oborona_events_trouble":
+            yield (), int(bool(status.events_trouble))
+
+
+def _intake_samples(name: str, status: IntakeStatus) -> Iterator[tuple[tuple[str, ...], float]]:
+    match name:
+        case "oborona_intake_up":
+            yield (), 1
+        case "oborona_intake_events":
+            for key, count in status.events.items():
+                yield tuple(key.split(" ", 2)), count
+        case "oborona_intake_refused":
+            for key, count in status.refused.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_intake_stuck":
+            yield (), int(bool(status.trouble))
+
+
+def _second_samples(name: str, status: SecondStatus) -> Iterator[tuple[tuple[str, ...], float]]:
+    match name:
+        case "oborona_recheck_up":
+            yield (), 1
+        case "oborona_recheck_messages":
+            for outcome, count in status.looked.items():
+                yield (outcome,), count
+        case "oborona_recheck_moves":
+            for outcome, count in status.moves.items():
+                yield (outcome,), count
+        case "oborona_alerts":
+            for key, count in status.alerts.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_recheck_waiting":
+            yield (), status.waiting
+        case "oborona_recheck_paused":
+            yield (), int(status.paused)
+        case "oborona_recheck_stuck":
+            yield (), int(bool(status.trouble))
 
 
 def _policy_value(name: str, status: PolicyStatus) -> float:
@@ -192,6 +285,9 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
                 yield (outcome,), count
         case "oborona_contacts_learned":
             yield (), status.contacts
+        case "oborona_traps":
+            for outcome, count in status.traps.items():
+                yield (outcome,), count
         case "oborona_persons_stale":
             yield (), int(status.persons_stale)
         case "oborona_deliveries":

@@ -25,6 +25,7 @@ MAX_VERSION: Final = 6  # Sendmail 8.14, Postfix 2.6
 
 # what a filter may do to a message (SMFIF_*)
 ADD_HEADERS: Final = 0x01
+REMOVE_RECIPIENTS: Final = 0x08
 CHANGE_HEADERS: Final = 0x10
 SET_MACROS: Final = 0x100
 
@@ -57,7 +58,7 @@ MACROS: Final = {  # stage number (SMFIM_*): the names asked for; a mail server 
     5: "i",  # end of message
 }
 
-_ACTIONS = ADD_HEADERS | CHANGE_HEADERS | SET_MACROS
+_ACTIONS = ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS
 _STEPS = NO_UNKNOWN | NO_DATA | NO_END_OF_HEADERS | SKIP | LEADING_SPACE
 
 
@@ -91,6 +92,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     def edits(self) -> bool:
         """Whether headers can be added and removed."""
         return self.actions & (ADD_HEADERS | CHANGE_HEADERS) == ADD_HEADERS | CHANGE_HEADERS
+
+    @property
+    def removes(self) -> bool:
+        """Whether recipients can be removed."""
+        return bool(self.actions & REMOVE_RECIPIENTS)
 
 
 @lru_cache(maxsize=64)  # mail servers make the same offer each time

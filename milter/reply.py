@@ -9,7 +9,7 @@ accepting answer, a text that smuggles a line.
     refuse(451, "4.7.1", "Try again later")                  TEMPFAIL with its text
 
 RFC 5321 section 4.2 (codes, multi-line replies), RFC 3463 (status codes).
-Known limits: no quarantine, no change of sender, recipients or body: the design asks for none.
+Known limits: no quarantine, no change of sender or body, no recipient added: the design asks for none.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         enhanced: RFC 3463 status of the same class; given exactly when `code` is.
         text: one or more lines parted by newline, printable ASCII without "%"; none is empty.
         edits: applied only when the message is taken; removals before additions.
+        removed: recipients that get no copy, as they were named; applied only when the message is taken.
 
     Raises:
         ValueError: parts that disagree; 450 with 5.x.x can't be built.
@@ -90,8 +91,12 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     enhanced: str = ""
     text: str = ""
     edits: tuple[AddHeader | RemoveHeader, ...] = ()
+    removed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for one in self.removed:
+            if not one.isprintable():
+                raise ValueError(f"not a recipient: {one[:80]!r}")
         if self.code == 0:
             if self.enhanced or self.text:
                 raise ValueError("a text or status needs its SMTP code")

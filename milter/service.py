@@ -7,7 +7,6 @@ Everything that can be wrong is found here, before the first process is started,
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import secrets
@@ -25,8 +24,10 @@ from oborona import lock, secret
 from oborona.config import Listening, Loaded, Milter, Settings
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
+from oborona.feedback.events import schema as event_log
 from oborona.milter import sockets
 from oborona.milter.door import DoorFactory
+from oborona.milter.intake import service as intake
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.native import NativeServer
@@ -36,6 +37,7 @@ from oborona.milter.publishing import asking as publishing
 from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
+from oborona.milter.recheck.keeping import run_keeper
 from oborona.milter.reply import Answer
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.stores import check_store, open_writer
@@ -49,7 +51,6 @@ from oborona.policy.load import load_policy
 from oborona.policy.tables import SLOWEST_S
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
-from oborona.recheck.keeper import keep
 
 GUARD_AFTER_S: Final = (
     5.0  # a transport waits this much longer than a session may take: the session answers first
@@ -69,6 +70,7 @@ class Role(StrEnum):
     KEEPER = "keeper"
     READER = "reader"
     TRAINER = "trainer"
+    INTAKE = "intake"
 
 
 def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
@@ -99,6 +101,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             locks.enter_context(lock.hold(state / "reader.lock", "oborona reader"))
         if Role.TRAINER in roles:
             locks.enter_context(lock.hold(state / TRAINER_LOCK, "oborona trainer"))
+        if hears := Role.INTAKE in roles and loaded.settings.intake.doors:
+            locks.enter_context(lock.hold(state / intake.LOCK, "oborona intake"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
         if Role.WRITER in roles:
@@ -112,9 +116,14 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
             key = secrets.token_bytes(KEY_BYTES)
             jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, before, listening)]
         if Role.TRAINER in roles:
-            jobs.append(Job(name="trainer", run=partial(train, loaded.settings, state)))
+            jobs.append(Job(name="trainer", run=partial(train, loaded.settings, state, site_name(loaded))))
+        if hears:
+            heard = intake.listen(loaded.settings.intake, listening)
+            run_intake = partial(intake.serve, loaded.settings, state, heard)
+            jobs.append(Job(name="intake", run=run_intake, sockets=tuple(heard.values())))
         if Role.KEEPER in roles:
-            jobs.append(Job(name="keeper", run=partial(_keep, loaded)))
+            keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
+            jobs.append(Job(name="keeper", run=keeper))
         grace_s = loaded.settings.milter.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()
@@ -136,6 +145,7 @@ def prepare_state(state: Path) -> None:
         (signature_store.SHARED, signature_store.FILE, "signatures of the store are not used"),
         (pin_store.SHARED, pin_store.FILE, "pins are not used"),
         (word_store.SHARED, word_store.FILE, "nothing is learned"),
+        (event_log.SHARED, event_log.FILE, "nothing that people say is written down"),
     ):
         try:
             shared.open(state / file).close()
@@ -276,22 +286,4 @@ def write(loaded: Loaded, ready: Callable[[], None]) -> int:
     with closing(open_writer(loaded.settings, Path(loaded.settings.paths.state))) as writer:
         ready()
         writer.run(stop)
-    return os.EX_OK
-
-
-def _keep(loaded: Loaded, ready: Callable[[], None]) -> int:
-    async def main() -> None:
-        loop, stop = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_signal_handler(signal.SIGTERM, stop.set)
-        loop.add_signal_handler(signal.SIGINT, stop.set)
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
-        await keep(
-            Path(loaded.settings.paths.state) / JOURNAL,
-            retention_s=loaded.settings.journal.retention_hours * 3600,
-            max_rows=loaded.settings.journal.max_rows,
-            stop=stop,
-            ready=ready,
-        )
-
-    asyncio.run(main())
     return os.EX_OK

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 import msgspec
 
 from oborona.authentication.header import results
 from oborona.config import Milter
+from oborona.feedback.events.model import Event
+from oborona.milter import trapping
 from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.journaled import entry_of
@@ -47,6 +49,12 @@ _PLACES: Final = {
     Stage.RECIPIENT: (550, "Recipient"),
 }
 TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
+REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
+
+
+async def _kept_nowhere(_event: Event) -> bool:
+    """Say that an event is written down, for a session whose traps nobody follows."""
+    return True
 
 
 class InForce(Protocol):
@@ -87,6 +95,10 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     # is told of each message and its verdict: whom our own people write to, they know
     wrote: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: None
     deciding: Deciding = msgspec.field(default_factory=Deciding)
+    sighted: Callable[[Scan, float], None] = lambda _scan, _now: None  # is told of what may be a campaign
+    # writes down what came to a trap; tells whether it is on the disk
+    trap: Callable[[Event], Awaitable[bool]] = _kept_nowhere
+    reports: frozenset[str] = frozenset()  # addresses where people and sites report mail, in lower case
 
 
 class Session:
@@ -156,7 +168,7 @@ class Session:
         bench, now = self._bench, self._bench.clock()
         ident = bench.numbers.next(now)
         policy = self._policy or await bench.policy.now()
-        envelope, inquirer = self._envelope(), self._inquirer
+        envelope, inquirer = trapping.trapped(self._envelope(), policy), self._inquirer
         self._forget()
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -164,19 +176,48 @@ class Session:
         try:
             if len(message.headers) >= MAX_HEADERS:
                 result = _too_many_headers(policy)
+            elif trapping.is_report(envelope.recipients, bench.reports):
+                result = _report(policy)
             else:
                 async with asyncio.timeout(bench.settings.deadline_s):
                     result = await scan(
                         message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
                     )
+                    result = trapping.judged(result, policy.traps.then)
             reply = self._answer(result, message, ident, policy)
         except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
             result = self._unfinished(ident, error, policy)
             reply = self._answer(result, message, ident, policy)
         inquirer.end_message()
+        if envelope.traps:
+            reply = await self._trapped(reply, result, policy, envelope, message, ident, now)
         # after the answer: the transport writes the reply before the loop comes to this
         loop.call_soon(self._settle, result, policy, envelope, message, ident, now, loop.time() - started)
         return reply
+
+    async def _trapped(
+        self,
+        reply: Reply,
+        result: Scan | Verdict,
+        policy: Policy,
+        envelope: Envelope,
+        message: Gathered,
+        ident: int,
+        now: float,
+    ) -> Reply:
+        """Return the answer to a message that came to a trap, once that is written down."""
+        message_id = result.message.message_id if isinstance(result, Scan) else ""
+        kept = True
+        try:
+            event_of = trapping.event_of(message.raw, envelope, ident, message_id, now)
+            if event_of is not None:
+                kept = await self._bench.trap(event_of)
+        except Exception as error:  # noqa: BLE001 - the crash barrier
+            self._log_fault(ident, error, Stage.CONTENT)
+            kept = False
+        if not kept and trapping.alone(envelope) and reply.answer in trapping.TAKEN:
+            return refuse(451, "4.7.1", self._words("Try again later", ident))
+        return trapping.delivered(reply, envelope, policy.traps.then)
 
     def abort(self) -> None:
         """Forget the message at hand."""
@@ -328,6 +369,7 @@ class Session:
                     first=scanned.facts.repuser_first,
                 )
                 self._bench.wrote(envelope, scanned.counted, now)
+                self._bench.sighted(scanned, now)
                 if not is_own(envelope):
                     self._bench.tally.authenticated(scanned.evidence.identity)
                 if scanned.put_off is not None:
@@ -390,6 +432,7 @@ class Session:
             decided_by=verdict.decided_by,
             reason=reason(verdict),
             policy=policy.version,
+            **({"trap": envelope.traps[0]} if envelope.traps else {}),
             **(
                 {}
                 if verdict.would is None
@@ -397,6 +440,10 @@ class Session:
             ),
             **more,
         )
+
+
+def _report(policy: Policy) -> Verdict:
+    return Verdict(action=Action.ACCEPT, score=0.0, line=policy.verdict.spam_score, decided_by=REPORT)
 
 
 def _too_many_headers(policy: Policy) -> Verdict:

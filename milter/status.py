@@ -13,12 +13,15 @@ import msgspec
 
 from oborona.authentication.model import Identity
 from oborona.errors import StoreError
+from oborona.milter.alarm.model import Sighting
 from oborona.types import Action, Stage, Verdict
 
 STATUS: Final = "status"  # folder in the state folder
 READER: Final = "reader"  # its file there
 TRAINER: Final = "trainer"  # the same
 PUBLISHER: Final = "policy"  # the same
+INTAKE: Final = "intake"  # the same
+SECOND: Final = "recheck"  # the same
 WRITE_S: Final = 5.0
 SCAN_S: Final = (
     0.001,
@@ -77,6 +80,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     persons_known: int = 0  # who may have said something
     persons_stale: bool = False  # their store can't be read
     contacts: int = 0  # learned from outgoing mail
+    campaigns: tuple[Sighting, ...] = ()  # that it sees now, the latest last
+    traps: dict[str, int] = {}  # new, known, failed → messages to traps
     model: str = ""  # version of the weights of the content model; empty = there are none
     model_wrong: bool = False  # they can't be used
     final: str = ""  # version of the final model in use; empty = there is none
@@ -103,6 +108,31 @@ class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
     started: dict[str, int] = {}  # processes, since the start
     waiting: dict[str, int] = {}  # pictures
     processes: dict[str, int] = {}  # that run
+
+
+class IntakeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of the process that hears what people say of their mail."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    events: dict[str, int] = {}  # "way what outcome" → how many
+    refused: dict[str, int] = {}  # "door why" → requests that were no event
+    trouble: str = ""  # why nothing is written down; empty = it is
+
+
+class SecondStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of the second look at delivered mail."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    looked: dict[
+        str, int
+    ] = {}  # glanced, judged, unjudged, failed, decided → messages, or moves, since the start
+    moves: dict[str, int] = {}  # what a mailbox said → copies
+    waiting: int = 0  # changes whose messages are not all looked at
+    paused: bool = False  # moves have stopped until an admin says so
+    alerts: dict[str, int] = {}  # "channel outcome" → how many were sent, or not
+    trouble: str = ""  # what can't be done; empty = nothing
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,9 +174,12 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
         None  # how far making the weights anew has come, 0..1; None: it is not being done
     )
     trouble: str = ""  # why nothing is learned; empty = it is
+    events: dict[str, int] = {}  # "what way decision" → how many were decided since the start
+    events_waiting: int = 0  # events that are not decided yet
+    events_trouble: str = ""  # why nothing that people say is decided; empty = it is
 
 
-_Said = TypeVar("_Said", ReaderStatus, TrainerStatus)
+_Said = TypeVar("_Said", ReaderStatus, TrainerStatus, IntakeStatus, SecondStatus)
 
 
 class Tally:
@@ -228,6 +261,24 @@ def write_trainer(state: Path, status: TrainerStatus) -> None:
     _replace(state / STATUS, TRAINER, msgspec.json.encode(status))
 
 
+def write_intake(state: Path, status: IntakeStatus) -> None:
+    """Replace the intake's file.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, INTAKE, msgspec.json.encode(status))
+
+
+def write_second(state: Path, status: SecondStatus) -> None:
+    """Replace the file of the second look.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, SECOND, msgspec.json.encode(status))
+
+
 def remove(state: Path, worker: int) -> None:
     """Take a worker's file away: it serves no more.
 
@@ -264,6 +315,24 @@ def remove_trainer(state: Path) -> None:
     _remove(state / STATUS / f"{TRAINER}.json")
 
 
+def remove_intake(state: Path) -> None:
+    """Take the intake's file away.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{INTAKE}.json")
+
+
+def remove_second(state: Path) -> None:
+    """Take the file of the second look away.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{SECOND}.json")
+
+
 def _replace(folder: Path, name: str, octets: bytes) -> None:
     fresh = folder / f".{name}"
     try:
@@ -289,6 +358,16 @@ def read_reader(state: Path, now: float) -> ReaderStatus | None:
 def read_trainer(state: Path, now: float) -> TrainerStatus | None:
     """Return what the trainer said last, None if it does not run."""
     return _read_one(state, TRAINER, TrainerStatus, now)
+
+
+def read_intake(state: Path, now: float) -> IntakeStatus | None:
+    """Return what the intake said last, None if it does not run."""
+    return _read_one(state, INTAKE, IntakeStatus, now)
+
+
+def read_second(state: Path, now: float) -> SecondStatus | None:
+    """Return what the second look said last, None if none is taken."""
+    return _read_one(state, SECOND, SecondStatus, now)
 
 
 def _read_one(state: Path, name: str, kind: type[_Said], now: float) -> _Said | None:

@@ -25,9 +25,11 @@ import uvloop
 from oborona import secret
 from oborona.config import Settings
 from oborona.errors import StoreError
+from oborona.feedback.events.schema import FILE as EVENTS
 from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.message.shingles import Hasher
 from oborona.milter import status
+from oborona.milter.alarm.campaigns import Sightings, sighted
 from oborona.milter.asking import Asking
 from oborona.milter.content_model import Taught
 from oborona.milter.delivery.delivering import Bench as DeliveryBench
@@ -55,12 +57,13 @@ from oborona.milter.session import Bench, Session
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
+from oborona.milter.trapping import Trapping
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
 from oborona.policy.ports import CounterReader
-from oborona.policy.scan import Site
+from oborona.policy.scan import Scan, Site
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
 
@@ -149,6 +152,8 @@ class Worker:
         self._entrances = entrances
         self._delivery = delivery
         self._deliveries = Deliveries()
+        self._trapping = Trapping(state / EVENTS, time.time)
+        self._sightings = Sightings()
         self._stop = asyncio.Event()
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
@@ -205,6 +210,9 @@ class Worker:
                 late=late.add,
                 signed=self._signatures.count,
                 wrote=self._contacts.wrote,
+                sighted=self._sighted,
+                trap=self._trapping.keep,
+                reports=self._settings.intake.reports if self._settings.intake.mail_listen else frozenset(),
             )
             await asking.begin(self._policy.current)
             servers = [
@@ -251,6 +259,7 @@ class Worker:
             self._pins.close()
             await self._persons.close()
             self._contacts.close()
+            await self._trapping.close()
             self._flush_once(counters)
             try:
                 counters.close()
@@ -293,6 +302,7 @@ class Worker:
             name=self._name,
             signing_key=keys.signature,
             entries=journal,
+            went=journal.append_went,
             expected=Expected(
                 retention_s=settings.journal.retention_hours * 3600, wait_s=settings.delivery.journal_wait_s
             ),
@@ -305,6 +315,12 @@ class Worker:
         server = DeliveryServer(bench, self._state)
         await server.start(listener)
         return server
+
+    def _sighted(self, scanned: Scan, now: float) -> None:
+        """Note the campaign that a message belongs to, if it is one of many."""
+        found = sighted(scanned, least=self._settings.alarm.wave_least, now=now)
+        if found is not None:
+            self._sightings.note(found)
 
     async def _flush(self, counters: Flushed) -> None:
         while True:
@@ -354,6 +370,8 @@ class Worker:
                 pins=self._pins.flags(time.time()),
                 pins_stale=self._pins.stale,
                 persons=self._persons.looked,
+                traps=dict(self._trapping.outcomes),
+                campaigns=self._sightings.now(time.time()),
                 persons_known=self._persons.known,
                 persons_stale=self._persons.stale,
                 contacts=self._contacts.new,

@@ -9,6 +9,7 @@ from oborona.errors import PolicyError
 from oborona.policy.expression import RuleMemory
 from oborona.policy.list_files import ListFiles
 from oborona.policy.signature_files import SignatureFiles
+from oborona.policy.trap_table import TrapFiles
 from oborona.toml import Document, octets, parse
 
 
@@ -63,6 +64,7 @@ class Before:
         documents: by the names of their files.
         lists: the list files.
         signatures: those of list files.
+        traps: those of list files.
         rules: rules and conditions that were checked.
     """
 
@@ -70,4 +72,5 @@ class Before:
         self.documents = Documents()
         self.lists = ListFiles()
         self.signatures = SignatureFiles()
+        self.traps = TrapFiles()
         self.rules = RuleMemory()

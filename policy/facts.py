@@ -56,6 +56,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     recipient: str = ""
     recipient_domain: str = ""
     recipients: int = 0
+    recipients_traps: int = 0
     message_size: int = 0
     message_truncated: bool = False
     message_parts: int = 0
@@ -160,6 +161,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     mass_fortnight: int | None = None
     mass_spam: int | None = None
     mass_complaints: int | None = None
+    mass_pardons: int | None = None
+    mass_traps: int | None = None
     mass_ips: int | None = None
     mass_senders: int | None = None
     mass_recipients: int | None = None

@@ -91,6 +91,8 @@ def mass_facts(known: Known) -> dict[str, Any]:
         "mass_fortnight": known.copies(Window.FORTNIGHT, Metric.SEEN),
         "mass_spam": known.copies(Window.DAY, Metric.SPAM),
         "mass_complaints": known.copies(Window.DAY, Metric.COMPLAINTS),
+        "mass_pardons": known.copies(Window.DAY, Metric.PARDONS),
+        "mass_traps": known.copies(Window.DAY, Metric.TRAPS),
         # all are estimates, from different values of the fingerprint: there are no more addresses or senders than copies
         "mass_ips": min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
         "mass_senders": min(known.count(Type.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
@@ -175,4 +177,5 @@ def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
         "recipient": "".join(recipient),
         "recipient_domain": "".join(recipient).rpartition("@")[2].lower(),
         "recipients": len(envelope.recipients),
+        "recipients_traps": len(envelope.traps),
     }

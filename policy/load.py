@@ -35,6 +35,8 @@ from oborona.policy.tables import (
     PicturesTable,
     RepIpTable,
 )
+from oborona.policy.trap_table import TrapsTable
+from oborona.policy.traps import Traps
 from oborona.reputation.dnslists import DnsList
 from oborona.reputation.locallists import LocalLists
 from oborona.toml import Document
@@ -55,6 +57,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     pictures: PicturesTable
     final: FinalTable
     meaning: MeaningTable
+    traps: TrapsTable
+    trapped: Traps  # what it names, with its files
     rules: tuple[Rule, ...]  # those switched off included
     conditions: tuple[Condition, ...]
     groups: Groups
@@ -143,6 +147,8 @@ def load_policy(
         directory, merged.signatures, merged.signature_lists, force=force
     )
     digest.update(contents)
+    trapped, contents = before.traps.read(directory, merged.traps, merged.traps_given, force=force)
+    digest.update(contents)
     before.documents.keep(frozenset(path.name for path in tables))
     return Policy(
         verdict=merged.verdict,
@@ -153,6 +159,8 @@ def load_policy(
         pictures=merged.pictures,
         final=merged.final,
         meaning=merged.meaning,
+        traps=merged.traps,
+        trapped=trapped,
         rules=merged.rules,
         conditions=merged.conditions,
         groups=merged.groups,

@@ -46,6 +46,7 @@ from oborona.policy.tables import (
     final_table,
     karma_table,
 )
+from oborona.policy.trap_table import TrapsTable, traps_table
 from oborona.reputation.dnslists import DnsList
 from oborona.toml import Document, Given, table
 
@@ -62,6 +63,7 @@ SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "pictures": PicturesTable,
     "final": FinalTable,
     "meaning": MeaningTable,
+    "traps": TrapsTable,
 }
 """Tables without a name: there is one of each."""
 
@@ -79,6 +81,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     pictures: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType = UNSET
     final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = UNSET
     meaning: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType = UNSET
+    traps: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [traps]"})] | UnsetType = UNSET
     rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
     condition: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})] | UnsetType
@@ -109,6 +112,8 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     pictures: PicturesTable
     final: FinalTable
     meaning: MeaningTable
+    traps: TrapsTable
+    traps_given: Mapping[str, Given]
     conditions: tuple[Condition, ...]
     groups: Groups
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
@@ -168,6 +173,8 @@ def merge(documents: Sequence[Document], findings: Collection[str] | None = None
         pictures=PicturesTable(**_values(single["pictures"])),
         final=final_table(single["final"], named.tables[RULES.key]),
         meaning=MeaningTable(**_values(single["meaning"])),
+        traps=traps_table(single["traps"]),
+        traps_given=single["traps"],
         rules=rules,
         conditions=tuple(map(condition, named.tables[CONDITIONS.key].values())),
         groups=with_member(groups(named.tables[GROUPS.key], rules), KARMA, karma.group),

@@ -63,3 +63,12 @@ class Late(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()  # those that are new
     facts: dict[str, object] = {}  # those that differ from the entry's
     shingles: tuple[Shingle, ...] = ()  # those that are new
+
+
+class Went(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a copy went that came through the delivery door."""
+
+    id: int  # of its `Entry`
+    recipient: str  # as the mail server names the mailbox: an alias has become who it is for
+    spam: bool  # to the spam folder
+    time: float  # Unix seconds, when it was handed over

@@ -27,12 +27,12 @@ WORKERS: Final = 256  # worker numbers that an id can carry
 TEXT_LENGTH: Final = 13  # 65 bits in fives
 SIGNED_LENGTH: Final = TEXT_LENGTH + 1 + 16  # 80 bits in fives
 MIN_KEY_BYTES: Final = 16  # below 128 bits a key can be searched for
+TIME_SHIFT: Final = 22  # bits below the milliseconds
 
 _SEQUENCE_BITS: Final = 14
-_TIME_SHIFT: Final = 22
 _SEQUENCES: Final = 1 << _SEQUENCE_BITS
 _MAX_MS: Final = (1 << 41) - 1
-_MAX: Final = (1 << 63) - 1
+HIGHEST: Final = (1 << 63) - 1
 _PERSON: Final = b"oborona x-mras"  # what the signature is for: the same key may sign other things
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALUES: Final = (
@@ -79,17 +79,17 @@ class Numbers:
             if self._sequence == _SEQUENCES:  # more than the clock's step holds: borrow from the next
                 self._ms += 1
                 self._sequence = self._start()
-        return self._ms << _TIME_SHIFT | self._worker | self._sequence
+        return self._ms << TIME_SHIFT | self._worker | self._sequence
 
 
 def time_of(ident: int) -> float:
     """Return the Unix time in seconds that an id carries, to the millisecond."""
-    return EPOCH + (ident >> _TIME_SHIFT) / 1000
+    return EPOCH + (ident >> TIME_SHIFT) / 1000
 
 
 def first_at(when: float) -> int:
     """Return the lowest id of a time's millisecond: all ids of earlier ones are lower."""
-    return min(max(0, int((when - EPOCH) * 1000)), _MAX_MS) << _TIME_SHIFT
+    return min(max(0, int((when - EPOCH) * 1000)), _MAX_MS) << TIME_SHIFT
 
 
 def to_text(ident: int) -> str:
@@ -98,7 +98,7 @@ def to_text(ident: int) -> str:
     Raises:
         ValueError: not a number of 63 bits.
     """
-    if not 0 <= ident <= _MAX:
+    if not 0 <= ident <= HIGHEST:
         raise ValueError("an id has 63 bits")
     return "".join(_ALPHABET[ident >> shift & 31] for shift in range(60, -1, -5))
 
@@ -113,7 +113,7 @@ def from_text(text: str) -> int | None:
         if value is None:
             return None
         ident = ident << 5 | value
-    return ident if ident <= _MAX else None
+    return ident if ident <= HIGHEST else None
 
 
 def sign(ident: int, key: bytes) -> str:

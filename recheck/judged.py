@@ -47,6 +47,8 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: Mapping[str, str] = {}  # rules by name: why not
     mildest: Action
     severest: Action  # what the verdict could be, whatever those rules say
+    lowest: float = 0.0
+    highest: float = 0.0  # what its score could be
 
 
 class Judge:
@@ -72,7 +74,12 @@ class Judge:
                 self._hanging.setdefault(other, []).append(name)
 
     def judge(
-        self, entry: Entry, asked: Mapping[str, str] | None, facts: Facts | None = None
+        self,
+        entry: Entry,
+        asked: Mapping[str, str] | None,
+        facts: Facts | None = None,
+        *,
+        stage: Stage = Stage.CONTENT,
     ) -> Again | None:
         """Judge a message again.
 
@@ -80,6 +87,7 @@ class Judge:
             entry: as the journal has it.
             asked: what each rule asked then (`recheck.asks`); None = not known.
             facts: to judge by; None = those of then.
+            stage: whose rules, and those before it, are asked.
 
         Returns:
             None where nothing can be said: `recheck.then.why_not`.
@@ -101,7 +109,7 @@ class Judge:
             *shadowed(*local),
             *([remembered] if remembered else []),
         ]
-        hits, errors = policy.compiled.run(facts, Stage.CONTENT, before)
+        hits, errors = policy.compiled.run(facts, stage, before)
         hits, unjudged = self._mended(hits, failed | self._failed(errors), entry, asked)
         held = [*capped(hits, policy.groups), *before]
         lines = policy.verdict
@@ -118,6 +126,7 @@ class Judge:
             shadow_reject_score=lines.shadow_reject_score,
             groups=policy.groups,
         )
+        low, high = self._bounds(unjudged)
         listed = match(*local)
         if listed is not None:
             verdict = enforced(verdict, listed, reject_score=lines.reject_score)
@@ -126,9 +135,16 @@ class Judge:
             verdict = _personal(verdict, entry)
             mildest = severest = verdict.action
         else:
-            low, high = self._bounds(unjudged)
             mildest, severest = (self._action(verdict.score + one) for one in (low, high))
-        return Again(verdict=verdict, facts=facts, unjudged=unjudged, mildest=mildest, severest=severest)
+        return Again(
+            verdict=verdict,
+            facts=facts,
+            unjudged=unjudged,
+            mildest=mildest,
+            severest=severest,
+            lowest=verdict.score + low,
+            highest=verdict.score + high,
+        )
 
     def _mended(
         self,

@@ -1,6 +1,6 @@
 """The keeper: what must be done on a clock and by one process alone.
 
-Today: the journal is kept within its age and its number of entries, in steps of milliseconds with pauses between, so that
+The journal, its index and the moves are kept within their age and number, in steps of milliseconds with pauses between, so that
 workers never wait for it. A clock that jumped by more than a day, either way, also against the newest entry at the start, is
 not believed until the new time has lasted an hour; until then nothing is purged.
 """
@@ -11,13 +11,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from oborona.counters.clock import SteadyClock
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
-from oborona.recheck.journal import Journal
+from oborona.recheck.following import Following
+from oborona.recheck.journal import WINDOW_S, Journal
+from oborona.recheck.moves import Moves
 
 STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
 STEP_PAUSE_S: Final = 0.05  # between steps while there is something to do
@@ -35,8 +38,12 @@ async def keep(
     ready: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = time.time,
     round_s: float = ROUND_S,
+    evidence_s: float | None = None,
+    window_s: float = WINDOW_S,
+    following: Following | None = None,
+    moves: Moves | None = None,
 ) -> None:
-    """Purge the journal until told to stop; nothing goes while the clock has jumped.
+    """Purge the journal, and what hangs on it, until told to stop; nothing goes while the clock has jumped.
 
     Args:
         path: the journal.
@@ -46,6 +53,10 @@ async def keep(
         ready: called once the journal is open.
         clock: Unix seconds.
         round_s: seconds between looks.
+        evidence_s: seconds that its evidence is kept; None = as long as the entry.
+        window_s: of the second look.
+        following: of the journal by its index, which is purged, too; None = there is none.
+        moves: purged, too, of what is as old as an entry may be.
 
     Raises:
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
@@ -60,14 +71,25 @@ async def keep(
             try:
                 if steady.believes(bucket_of(now)):
                     gone = await journal.purge(
-                        now, retention_s=retention_s, max_rows=max_rows, limit=STEP_ROWS
+                        now,
+                        retention_s=retention_s,
+                        max_rows=max_rows,
+                        limit=STEP_ROWS,
+                        evidence_s=evidence_s,
+                        window_s=window_s,
                     )
                     jumped = False
+                    if following is not None:
+                        await following.purge(now, window_s)
+                    if moves is not None:
+                        gone += await asyncio.to_thread(
+                            partial(moves.purge, now, retention_s=retention_s, limit=STEP_ROWS)
+                        )
                 elif not jumped:
                     log.warning("the clock is over a day from where it was: nothing is purged for an hour")
                     jumped = True
             except StoreError as error:
-                log.error("journal not purged: %s", error)  # noqa: TRY400 - the error says where; no fault of ours
+                log.error("not purged: %s", error)  # noqa: TRY400 - the error says where; no fault of ours
             try:
                 async with asyncio.timeout(STEP_PAUSE_S if gone else round_s):
                     await stop.wait()

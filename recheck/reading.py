@@ -10,28 +10,29 @@ import sqlite3
 import struct
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import aiosqlite
 
 from oborona import sqlite_file
 from oborona.errors import StoreError
 from oborona.recheck import ident, rows, schema
-from oborona.recheck.entry import Entry, Late
+from oborona.recheck.entry import Entry, Late, Went
 
 FOUND: Final = (
     100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
 )
 
 CHUNK: Final = 500  # entries that are read at once
-_DAMAGED: Final = (
+COPIES: Final = 10_000  # of one message; mail servers make fewer
+DAMAGED: Final = (
     ValueError,
     KeyError,
     TypeError,
     struct.error,
 )  # what reading a row raises that was changed
 
-_ENTRIES: Final = (
+ENTRIES: Final = (
     "SELECT "  # noqa: S608 - names of ours
     + ", ".join(f"v.{name.strip()}" for name in rows.VERDICT_COLUMNS.split(","))
     + ", "
@@ -39,6 +40,14 @@ _ENTRIES: Final = (
     + ", n.names FROM verdict v LEFT JOIN evidence e ON e.id = v.id LEFT JOIN names n ON n.id = e.shape"
 )
 _VERDICT_WIDTH: Final = len(rows.VERDICT_COLUMNS.split(","))
+
+
+class Arrival(NamedTuple):
+    """A message that passed, or in which something was found late."""
+
+    place: int  # in the order in which they were written
+    id: int  # of its entry
+    late: bool
 
 
 async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
@@ -84,7 +93,7 @@ class Reader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._entries(f"{_ENTRIES} WHERE v.id = ?", (number,))
+        found = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
         return found[0] if found else None
 
     async def late(self, number: int) -> Late | None:
@@ -95,6 +104,45 @@ class Reader:
         """
         found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (number,))  # noqa: S608 - names of ours
         return rows.unpack_late(found[0]) if found else None
+
+    async def went(self, number: int) -> list[Went]:
+        """Return where the copies of a message went, in that order, as far as the delivery door has told; none where there is no such door.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            f"SELECT {rows.WENT_COLUMNS} FROM went WHERE id = ? ORDER BY time LIMIT {COPIES}",  # noqa: S608 - names of ours
+            (number,),
+        )
+        return [rows.unpack_went(row) for row in found]
+
+    async def arrived(self, after: int, most: int = CHUNK) -> list[Arrival]:
+        """Return the next messages that passed, and those in which something was found late, in the order in which they were written.
+
+        Whoever remembers the last place and asks for what is behind it misses none, in whatever order their ids were given, and
+        whether or not the journal was begun anew meanwhile.
+
+        Args:
+            after: the place of the last one that is known; 0 = from the first that is kept.
+            most: arrivals.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?", (after, most)
+        )
+        return [Arrival(place, number, bool(late)) for place, number, late in found]
+
+    async def last_place(self) -> int:
+        """Return the place of the last arrival; what is behind it is yet to come.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((place,),) = await self._fetch("SELECT seq FROM sqlite_sequence WHERE name = 'arrival'")
+        return int(place)
 
     async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
         """Return the ids of at most `FOUND` entries, newest first.
@@ -126,7 +174,7 @@ class Reader:
         Raises:
             StoreError: the file cannot be read.
         """
-        return await self._entries(f"{_ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
+        return await self._entries(f"{ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
 
     async def since(self, when: float) -> AsyncIterator[Entry | int]:
         """Yield the entries from a time on, oldest first; of one whose row is damaged its id.
@@ -139,12 +187,12 @@ class Reader:
         """
         last = ident.first_at(when) - 1
         while True:
-            found = await self._fetch(f"{_ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,))
+            found = await self._fetch(f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,))
             for row in found:
                 last = row[0]
                 try:
-                    entry = _entry(row)
-                except _DAMAGED:
+                    entry = entry_of(row)
+                except DAMAGED:
                     yield last
                 else:
                     yield entry
@@ -190,8 +238,8 @@ class Reader:
         found = []
         for row in await self._fetch(sql, values):
             try:
-                found.append(_entry(row))
-            except _DAMAGED as error:
+                found.append(entry_of(row))
+            except DAMAGED as error:
                 raise StoreError(
                     f"{self.path}: the entry {ident.to_text(row[0])} is damaged: {error}"
                 ) from error
@@ -204,7 +252,7 @@ class Reader:
             raise sqlite_file.explained(error, self.path) from error
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    """Return the entry of a row of `_ENTRIES`."""
+def entry_of(row: tuple[Any, ...]) -> Entry:
+    """Return the entry of a row of `ENTRIES`."""
     evidence = row[_VERDICT_WIDTH:-1]
     return rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry, Late
+from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry, Late, Went
 from oborona.recheck.kept import packed, unpacked
 from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
@@ -30,8 +30,10 @@ EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
 LATE_COLUMNS: Final = (
     "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles"
 )
+WENT_COLUMNS: Final = "id, recipient, spam, time"
 MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
+_WENT_BYTES: Final = 400
 
 _T = TypeVar("_T")
 _SHINGLE: Final = partial(tuple.__new__, Shingle)  # of a pair, without a call of Python for each of sixty
@@ -60,6 +62,24 @@ class LateRow(NamedTuple):
 
     values: tuple[object, ...]  # in the order of LATE_COLUMNS
     bytes: int  # what it takes in memory, about
+
+
+class WentRow(NamedTuple):
+    """Where a copy went, ready to be written."""
+
+    values: tuple[object, ...]  # in the order of WENT_COLUMNS
+    bytes: int  # what it takes in memory, about
+
+
+def pack_went(went: Went) -> WentRow:
+    """Return where a copy went as a row."""
+    return WentRow((went.id, stored(went.recipient), went.spam, went.time), _WENT_BYTES)
+
+
+def unpack_went(row: tuple[Any, ...]) -> Went:
+    """Return what a row in the order of WENT_COLUMNS holds."""
+    ident, recipient, spam, when = row
+    return Went(id=ident, recipient=_unpacked(recipient), spam=bool(spam), time=when)
 
 
 def pack_late(late: Late) -> LateRow:
@@ -109,7 +129,7 @@ def unpack_late(row: tuple[Any, ...]) -> Late:
         rules=_from_json(rules, _RULES),
         findings=_from_json(findings, _FINDINGS),
         facts=_from_json(facts, _OBJECT),
-        shingles=_unpack_shingles(shingles),
+        shingles=unpack_shingles(shingles),
     )
 
 
@@ -186,7 +206,7 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
         rules=_from_json(rules, _RULES),
         findings=_from_json(findings, _FINDINGS),
         facts=_unpack_facts(facts, None if shape is None else names or "[]"),
-        shingles=_unpack_shingles(shingles),
+        shingles=unpack_shingles(shingles),
         would=None if would is None else _from_json(would, _WOULD),
         kept=None if kept is None else unpacked(kept),
     )
@@ -196,7 +216,12 @@ def _pack_shingles(shingles: tuple[Shingle, ...]) -> bytes:
     return struct.pack("<" + "BQ" * len(shingles), *chain.from_iterable(shingles))
 
 
-def _unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
+def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
+    """Return the shingles of their octets.
+
+    Raises:
+        struct.error: they are damaged.
+    """
     return tuple(map(_SHINGLE, struct.iter_unpack("<BQ", octets)))
 
 

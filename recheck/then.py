@@ -185,9 +185,22 @@ _READINGS: Final[Mapping[Any, Reading]] = {
 
 def readable(facts: Facts) -> tuple[Facts, frozenset[str]]:
     """Return facts that anybody can read, with what is not kept empty; and the names of that, for who must not believe it."""
-    names = [name for name, _, _ in _fields() if isinstance(getattr(facts, name), Unkept)]
+    names = [name for name, value in zip(_names(), _getter()(facts), strict=True) if type(value) is Unkept]
+    if not names:
+        return facts, _NO_NAMES
     empty = {name: getattr(_EMPTY, name) for name in names}
     return msgspec.structs.replace(facts, **empty), frozenset(name.replace("_", ".") for name in names)
 
 
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(name for name, _, _ in _fields())
+
+
+@cache
+def _getter() -> Callable[[Facts], tuple[object, ...]]:
+    return attrgetter(*_names())  # of three hundred facts at once: a loop takes ten times as long
+
+
+_NO_NAMES: Final[frozenset[str]] = frozenset()
 _EMPTY: Final = Facts(known=Known())

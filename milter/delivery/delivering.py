@@ -33,6 +33,7 @@ from oborona.milter.delivery.spooled import Spooled
 from oborona.milter.log import event
 from oborona.policy.load import Policy
 from oborona.policy.personal import Persons, outcome
+from oborona.recheck.entry import Went
 from oborona.recheck.ident import Numbers, to_text, verify
 from oborona.reputation.personal import Personal
 from oborona.types import Action
@@ -71,6 +72,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     numbers: Numbers
     tally: Deliveries
     clock: Callable[[], float]  # Unix seconds
+    went: Callable[[Went], None]  # is told where each copy went, for who looks at it again
 
 
 class Handover(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +108,8 @@ async def deliver(bench: Bench, handed: Handover) -> list[Answer]:
     no_answer = own(451, "4.4.2", f"No answer of the mailbox host, reference {reference}")
     final = [no_answer if one is None else one for one in answers]
     try:
+        if number is not None:
+            _note_places(bench, handed, every, final, number)
         _tell(
             bench,
             handed,
@@ -153,6 +157,16 @@ def _tell(
         ms=round(took_s * 1000, 1),
         **({"trouble": trouble} if trouble else {}),
     )
+
+
+def _note_places(
+    bench: Bench, handed: Handover, every: Sequence[Given], final: Sequence[Answer], number: int
+) -> None:
+    """Write down where the copies went that were taken."""
+    now = bench.clock()
+    for recipient, one, answer in zip(handed.recipients, every, final, strict=True):
+        if answer.good and one.action is not None:
+            bench.went(Went(id=number, recipient=text(recipient), spam=one.action in copies.SPAM, time=now))
 
 
 async def _verdicts(

@@ -33,6 +33,17 @@ AREA: Final = Area(
         ),
         fact("mass.complaints", int, _M, "complaints about those of the last day", example=3, optional=True),
         fact(
+            "mass.pardons",
+            int,
+            _M,
+            "people who said of those of the last day that they are no spam",
+            example=1,
+            optional=True,
+        ),
+        fact(
+            "mass.traps", int, _M, "how many of those of the last day came to traps", example=2, optional=True
+        ),
+        fact(
             "mass.ips",
             int,
             _M,

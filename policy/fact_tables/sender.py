@@ -38,5 +38,12 @@ AREA: Final = Area(
             "how many recipients the message has; while one is asked about, that one included",
             example=1,
         ),
+        fact(
+            "recipients.traps",
+            int,
+            Stage.CONTENT,  # no answer at RCPT TO may tell which addresses are traps
+            "how many of them are traps",
+            example=1,
+        ),
     ),
 )

@@ -133,6 +133,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     helo: str = ""
     sender: str = ""  # MAIL FROM without <>; empty = bounce
     recipients: tuple[str, ...] = ()  # accepted RCPT TO without <>
+    traps: tuple[str, ...] = ()  # those of them that no person uses
     login: str = ""  # SASL login; empty = not authenticated
     own: bool = False  # the client is in a network of the site, or came by a submission port
     queue_id: str = ""

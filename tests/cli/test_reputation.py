@@ -21,10 +21,14 @@ from oborona.cli.reputation_entity import KINDS, REACHING, Entity, entity_named
 from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreFull
+from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_mark
+from oborona.feedback.schema import FILE as WORDS
+from oborona.feedback.store import Store as WordStore
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
 from oborona.milter.pinned.schema import FILE
 from oborona.milter.status import Status, write
+from oborona.recheck.ident import from_text
 from oborona.recheck.kept import Kept
 from oborona.types import Action, Amounts, Client, Envelope, Location, Prefix, Proved
 from tests.cli.remembered import DAY_S, Happened, bring_in, journal, remember, run, shingle
@@ -332,6 +336,18 @@ def test_what_is_taken_back_is_what_the_site_counted_whatever_its_readers_lists_
     assert "taken back" in run(state, "forgive", wanted, "--reason", "x").stdout
     bring_in(state)
     assert sum(day["spam"] for day in shown(state, "198.51.100.7")["days"]) == 240
+
+
+def test_what_a_pardon_took_back_is_not_taken_back_again(state: Path) -> None:
+    pieces = (shingle(state, "198.51.100.7"),)
+    (ident,) = journal(state, [{"verdict": Action.REJECT, "shingles": pieces}])
+    number = from_text(ident)
+    assert number is not None
+    with WordStore(state / WORDS) as words:
+        Effects(words).want([Wanted(forgiven_mark(number), Effect.FORGIVEN, pieces, 1.0)])
+        assert "somebody has pardoned it" in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+        Effects(words).take_back([forgiven_mark(number)])
+    assert "taken back" in run(state, "forgive", ident, "--reason", "x").stdout
 
 
 @pytest.mark.parametrize("broken", ["unsettle", "flush"])

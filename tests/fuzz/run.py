@@ -23,6 +23,7 @@ MEASURED: Final = (
     "oborona.policy",
     "oborona.recheck",
     "oborona.feedback",
+    "oborona.milter.intake",
     "oborona.toml",
 )  # whose branches guide, and tell which inputs are worth keeping
 HANGS_S: Final = 60  # of the clock on the wall: for what never ends; `watched.py` measures CPU

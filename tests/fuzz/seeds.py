@@ -30,6 +30,7 @@ from oborona.recheck.kept import Kept
 from oborona.toml import parse
 from tests.message.office_files import compound_file, container, macro_project
 from tests.message.packing import image, tarred, zipped
+from tests.milter.intake.letters import ABUSE, arf, forwarded, spam
 
 TESTS: Final = Path(__file__).parents[1]
 POLICY: Final = TESTS.parent / "etc/policy.d"
@@ -124,6 +125,9 @@ def seeds(target: str) -> Iterator[bytes]:
         case "transfer":
             yield from (mail.partition(b"\n\n")[2] for mail in _mails())
             yield b"begin 644 a.txt\n#8F]Y\n`\nend\n"
+        case "report":
+            for mail in (forwarded(spam(), spam(None)), arf(spam(), *ABUSE, "Original-Rcpt-To: <a@b.example>")):
+                yield mail.replace(b"\r\n", b"\n")
         case "page" | "sheet":
             yield from _parts("text/html")
         case "zip":

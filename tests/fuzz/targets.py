@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tests.fuzz import of_attachments, of_messages, of_policies
+from tests.fuzz import of_attachments, of_messages, of_policies, of_reports
 
 
 class Target(NamedTuple):
@@ -45,6 +45,11 @@ _CONDITIONS: Final = (
     b" if ", b" else ", b"rate(count[From], 'hour')", b"robotic(count[From])", b"distinct('recipients per sender')", b"hour('Europe/Moscow')", b"model.content", b" ** ", b"{links:.0%}",
 )  # fmt: skip
 
+_REPORTS: Final = (
+    b"Content-Type: message/feedback-report\n\n", b"Content-Type: text/rfc822-headers\n\n", b"Content-Type: message/rfc822\n\n", b"Feedback-Type: abuse\n", b"Original-Rcpt-To: a@b.example\n",
+    b"X-Mras-Id: 0000000000007.JLEIJFTV2NXDLBFU\n", b"Message-ID: <a@b>\n", b"name=a.eml\n", b"Auto-Submitted: ", b"Received: by mx id 4ABCDEF\n",
+)  # fmt: skip
+
 TARGETS: Final[dict[str, Target]] = {
     "message": Target(of_messages.whole, 16_384, (*_FIELDS, *_TAGS, *_PLACES)),
     "mime": Target(of_messages.parts, 8_192, _FIELDS),
@@ -74,6 +79,7 @@ TARGETS: Final[dict[str, Target]] = {
     "wrapped": Target(of_attachments.wrapped, 8_192, (b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", b"\x30\x80", b"\xa0\x80", b"\x24\x80", b"\0\0")),
     "picture": Target(of_attachments.picture, 16_384, (b"\x89PNG\r\n\x1a\n", b"IHDR", b"IDAT", b"GIF89a", b"\xff\xd8\xff\xe0", b"BM", b"RIFF", b"WEBPVP8 ", b"II*\0")),
     "kind": Target(of_attachments.kind_of, 4_096),
+    "report": Target(of_reports.letter, 8_192, (*_REPORTS, *_FIELDS)),
     "expression": Target(of_policies.expression, 1_024, _CONDITIONS),
     "policy": Target(of_policies.policy, 4_096, (b"[[rule]]\n", b"[[condition]]\n", b"[[group]]\n", b"[[rule.test]]\n", b"name = 'A'\n", b"score = 1\n", b"when = '", b"[verdict]\n", b"[[signature]]\n", *_CONDITIONS)),
     "script": Target(of_policies.script, 2_048, (b"oborona.rule{name='A',score=1,when=function(f) return ", b" end}\n", b"oborona.check{name='a',", b"f.links", b"[[", b"]]", b"--[==[", b"while true do end", b"string.rep('a', 1e9)")),

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     },
     "config": set[str](),
 }
-EVERYONE = {"types", "errors", "lock", "secret", "sqlite_file", "toml", "dns", "domains"}
+EVERYONE = {"types", "errors", "lock", "secret", "sqlite_file", "whole_file", "toml", "dns", "domains"}
 PURE = [
     "message",
     "authentication",

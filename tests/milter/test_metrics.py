@@ -12,15 +12,29 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from oborona.feedback.word import Kind, State
-from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS
+from oborona.milter.metric_table import (
+    INTAKE_METRICS,
+    METRICS,
+    POLICY_METRICS,
+    READER_METRICS,
+    TRAINER_METRICS,
+)
 from oborona.milter.metrics import exposition
 from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.resolver.stats import Stats
-from oborona.milter.status import ListStatus, PolicyStatus, ReaderStatus, Refusal, Status, TrainerStatus
+from oborona.milter.status import (
+    IntakeStatus,
+    ListStatus,
+    PolicyStatus,
+    ReaderStatus,
+    Refusal,
+    Status,
+    TrainerStatus,
+)
 from oborona.policy.signatures import Flag
 from oborona.types import Action, Mode, Stage
 
-EVERY = {one.name for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)}
+EVERY = {one.name for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS)}
 POLICY = PolicyStatus(
     pid=7,
     time=1_800_000_000.0,
@@ -41,6 +55,16 @@ TRAINER = TrainerStatus(
     learned={"spam": 7, "ham": 9},
     words={"queued spam": 4, "learned ham": 9},
     relearning=0.5,
+    events={"complaint sieve believed": 7},
+    events_waiting=2,
+    events_trouble="no room",
+)
+INTAKE = IntakeStatus(
+    pid=11,
+    time=1_800_000_000.0,
+    events={"sieve complaint new": 7, "mailbox read dropped": 2},
+    refused={"http unauthorized": 3},
+    trouble="no room",
 )
 READER = ReaderStatus(
     pid=9,
@@ -72,6 +96,7 @@ def status(worker: int, *, healthy: bool = True) -> Status:
         signatures_stale=not healthy,
         persons={"kept": 7, "read": 2, "failed": 0},
         persons_known=3,
+        traps={"new": 4, "failed": 1},
         pins={"good": 1, "unknown": 0, "poor": 0, "bad": 2},
         pins_stale=not healthy,
         deliveries={"accept 2xx": 7, "unjudged 4xx": 1},
@@ -102,8 +127,9 @@ def families(
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
 ) -> dict[str, Metric]:
-    said = exposition(statuses, reader, policy, trainer).decode()
+    said = exposition(statuses, reader, policy, trainer, intake).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
 
@@ -112,6 +138,7 @@ def samples(
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
 ) -> dict[tuple[str, str], float]:
     """Return the values by name and labels, those of the worker first."""
     return {
@@ -119,7 +146,7 @@ def samples(
             sample.name,
             " ".join(sample.labels[label] for label in sorted(sample.labels, key=_order)),
         ): sample.value
-        for family in families(statuses, reader, policy, trainer).values()
+        for family in families(statuses, reader, policy, trainer, intake).values()
         for sample in family.samples
     }
 
@@ -175,6 +202,18 @@ def test_prometheus_reads_what_the_trainer_says() -> None:
     assert found["oborona_model_learned", "ham"] == 9
     assert found["oborona_model_changed_seconds", ""] == 1_799_999_990.0
     assert found["oborona_model_relearning", ""] == 1
+    assert found["oborona_events_decided_total", "believed sieve complaint"] == 7
+    assert found["oborona_events_waiting", ""] == 2
+    assert found["oborona_events_trouble", ""] == 1
+
+
+def test_prometheus_reads_what_the_intake_says() -> None:
+    found = samples([], intake=INTAKE)
+    assert found["oborona_intake_up", ""] == 1
+    assert found["oborona_intake_events_total", "new sieve complaint"] == 7
+    assert found["oborona_intake_events_total", "dropped mailbox read"] == 2
+    assert found["oborona_intake_refused_total", "http unauthorized"] == 3
+    assert found["oborona_intake_stuck", ""] == 1
 
 
 def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
@@ -193,9 +232,9 @@ def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER)
+    read = families([status(3)], READER, POLICY, TRAINER, INTAKE)
     assert read.keys() == EVERY
-    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS):
+    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS):
         family = read[one.name]
         assert family.type == one.kind
         assert family.documentation == one.help
@@ -219,7 +258,7 @@ def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
 
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
     page = (ROOT / "docs/monitoring.md").read_text()
-    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS):
+    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS):
         name = f"{one.name}_total" if one.counts else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
         assert one.help in line
@@ -251,7 +290,7 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             *one.labels,
             *(("worker",) if one in METRICS else ()),
         }
-        for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)
+        for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS)
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)

@@ -150,7 +150,7 @@ def test_all_that_nobody_waits_for_is_negotiated_away(silent: House) -> None:
         assert server.version == 6
         assert server.protocol & ALL_NO_REPLY == ALL_NO_REPLY
         assert server.protocol & LEADING_SPACE
-        assert server.actions == 0x111  # add headers, change headers, set macros
+        assert server.actions == 0x119  # add headers, remove recipients, change headers, set macros
         server.quit()
 
 
@@ -284,6 +284,17 @@ def test_answers_at_the_end_of_a_message(silent: House, order: str, answer: tupl
         assert (len(edits), letter) == (2, b"c")
         server.quit()
     assert [r[0] for r in silent.told()].count("end") == 2
+
+
+def test_a_recipient_is_removed_where_that_is_allowed(silent: House) -> None:
+    with silent.server() as server:
+        server.connect()
+        assert server.message("remove c@d.test") == ([(b"-", b"<c@d.test>\0")], b"c", b"")
+        server.quit()
+    with silent.server(actions=0x1F7) as server:  # all but removing recipients
+        server.connect()
+        assert server.message("remove c@d.test") == ([], b"c", b"")
+        server.quit()
 
 
 @pytest.mark.parametrize("order", ["refuse", "tempfail", "fail", "hang"])

@@ -130,6 +130,17 @@ def test_discarded_mail_is_taken_and_gone(site: Site) -> None:
         site.held(reply)
 
 
+def test_a_recipient_is_removed(site: Site) -> None:
+    *_, reply = site.send(
+        mail("remove trap@example.test"), recipients=["joe@example.test", "trap@example.test"]
+    )
+    command = ["/usr/sbin/postcat", "-c", f"{site.postfix.folder}/etc", "-eq", reply.rsplit(" ", 1)[-1]]
+    envelope = subprocess.run(command, capture_output=True, check=True, timeout=20).stdout.decode()
+    assert [line for line in envelope.splitlines() if line.startswith("recipient:")] == [
+        "recipient: joe@example.test"
+    ]
+
+
 def test_a_client_that_is_refused_at_connect_hears_it_at_mail(site: Site) -> None:
     assert site.postfix.send(mail(), xclient={"ADDR": "192.0.2.66"}) == ["554 5.7.1 no entry"]
 

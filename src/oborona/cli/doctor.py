@@ -19,6 +19,8 @@ from oborona.cli.doctor_counters import counters
 from oborona.cli.doctor_delivery import delivery
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
+from oborona.cli.doctor_intake import intake
+from oborona.cli.doctor_mailboxes import mailboxes
 from oborona.cli.doctor_model import final, model
 from oborona.cli.doctor_personal import personal
 from oborona.cli.doctor_pins import pins
@@ -58,6 +60,8 @@ def doctor(asked: Asked) -> None:
             model,
             final,
             personal,
+            intake,
+            mailboxes,
             postfix,
         )
         for report in check(asked)

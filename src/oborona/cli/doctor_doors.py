@@ -55,10 +55,23 @@ def _delivery(settings: Settings) -> Iterator[_Door]:
         )
 
 
+def _intake(settings: Settings) -> Iterator[_Door]:
+    if settings.intake.listen:
+        address = settings.intake.address
+        knock = b"VERSION\tscript\t4\t0\n-\n\n"  # a script that says nothing
+        yield _Door(
+            "feedback door", "intake.listen", address, "script service", knock, re.compile(rb"[+-]\n")
+        )
+    if settings.intake.http_listen:
+        address = settings.intake.http_address
+        knock = b"GET /health HTTP/1.0\r\n\r\n"
+        yield _Door("HTTP door", "intake.http_listen", address, "web server", knock, re.compile(b"HTTP/"))
+
+
 def doors(asked: Asked) -> Iterator[Report]:
     """Knock at each door that the settings open."""
     settings = asked.loaded.settings
-    for door in (*_doors(settings), *_delivery(settings)):
+    for door in (*_doors(settings), *_delivery(settings), *_intake(settings)):
         yield from _knock(door)
         if isinstance(door.address, UnixAddress):
             path = door.address.path

@@ -76,6 +76,10 @@ def model(asked: Asked) -> Iterator[Report]:
     else:
         waiting = sum(number for key, number in found.words.items() if key.startswith("queued "))
         yield Report("trainer", State.FINE, f"runs (pid {found.pid}); {waiting} words wait")
+    if found is not None and found.events_trouble:
+        yield Report("events", State.WRONG, f"what people say waits to be decided: {found.events_trouble}")
+    elif found is not None and found.events_waiting:
+        yield Report("events", State.LOOK, f"{found.events_waiting} wait to be decided")
     for worker in status.read(asked.state, time.time()):
         if worker.model_wrong:
             yield Report(

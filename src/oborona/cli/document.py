@@ -9,7 +9,14 @@ from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
-from oborona.milter.metric_table import METRICS, POLICY_METRICS, READER_METRICS, TRAINER_METRICS
+from oborona.milter.metric_table import (
+    INTAKE_METRICS,
+    METRICS,
+    POLICY_METRICS,
+    READER_METRICS,
+    SECOND_METRICS,
+    TRAINER_METRICS,
+)
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.expression import REFERENCE, Fact
@@ -20,6 +27,7 @@ from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.types import Metric, Stage, Window
 
+_OF_MACHINE: Final = (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS, *SECOND_METRICS)
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 
@@ -113,7 +121,7 @@ def monitoring() -> str:
             f"| `{one.name}{'_total' if one.counts else ''}` | {one.kind} | {_words(labels)} | {one.help} |"
             for one, labels in (
                 *((one, ("worker", *one.labels)) for one in METRICS),
-                *((one, one.labels) for one in (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS)),
+                *((one, one.labels) for one in _OF_MACHINE),
             )
         ),
         "",

@@ -9,10 +9,12 @@ import time
 from pathlib import Path
 
 import click
+import msgspec
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.explained import journaled, scanned
+from oborona.cli.explained.feedback import said_of
 from oborona.cli.explained.model import Explanation
 from oborona.cli.explained.shown import show
 from oborona.cli.mailboxes import messages
@@ -75,6 +77,7 @@ async def _entry(
     with asked.site() as site:
         rules = versions.get(entry.policy_version)
         told = await journaled.explained(entry, late, rules, asked.policy(), site)
+    told = msgspec.structs.replace(told, feedback=said_of(asked.state, entry.id))
     _tell(told, as_json=as_json)
     if file is not None:
         await _file(asked, file, _envelope(entry), as_json=as_json, dns=dns, expected=entry)

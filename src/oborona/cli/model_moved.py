@@ -14,7 +14,7 @@ from oborona.feedback import snapshots
 from oborona.feedback.lessons import Lessons
 from oborona.feedback.relearning import BASE
 from oborona.feedback.weights_file import FILE, WeightsFile
-from oborona.feedback.whole_file import write_whole
+from oborona.whole_file import write_whole
 
 
 @click.command()

@@ -23,13 +23,13 @@ from oborona.cli.terminal import Terminal
 from oborona.feedback.final.meaning import Encode
 from oborona.feedback.final.rehearsal import Rehearsal
 from oborona.feedback.final.train import Training, Untrainable, missing, train
-from oborona.feedback.whole_file import write_whole
 from oborona.milter.reader.desk import Desk, plans
 from oborona.milter.reader.desk import missing as not_there
 from oborona.milter.reader.frames import Task
 from oborona.milter.reader.meaning import NearbyEncoder, encoded
 from oborona.policy.models.final.examples import Example
 from oborona.policy.models.final.file import encode, version
+from oborona.whole_file import write_whole
 
 FEEDBACK: Final = 0.2  # share of messages that people say a word about
 DELAY: Final = 100  # further messages, before they do

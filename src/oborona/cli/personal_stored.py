@@ -14,7 +14,7 @@ from oborona.feedback.personal import Origin, entries
 from oborona.feedback.word import Heard, Word
 from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
-from oborona.reputation.personal import mail_address
+from oborona.reputation.personal import Entry, mail_address
 
 
 @contextmanager
@@ -48,18 +48,21 @@ def person_named(text: str) -> str:
     return person
 
 
-def note_words(asked: Asked, words: Sequence[tuple[Word, Origin, Heard]]) -> None:
-    """Write down what follows from people's words for their own mail; for one that was said before, once more.
+def note_words(asked: Asked, words: Sequence[tuple[Word, Origin, Heard]]) -> list[tuple[str, ...]]:
+    """Write down what follows from people's words for their own mail, and return it in words; for one that was said before, once more.
 
     Raises:
         StoreError: it can't be written; the words themselves stand, and saying them again mends it.
     """
+    told = []
     with stored(asked) as store:
         for word, origin, became in words:
-            person = mail_address(word.person)
+            person, found = mail_address(word.person), list[Entry]()
             if person:
                 found = entries(word.kind, origin, word.pieces, person=person, word=became.id, now=word.time)
                 store.say(person, became.id, found, replaced=became.replaced, now=word.time)
+            told.append(tuple(f"{person}: {one.say}" for one in found))
+    return told
 
 
 def take_back_words(asked: Asked, words: Sequence[int]) -> None:

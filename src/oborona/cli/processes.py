@@ -1,4 +1,4 @@
-"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader`, `trainer` for those who start each process by itself."""
+"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader`, `trainer`, `intake` for those who start each process by itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.config import Listening, UnixAddress
+from oborona.errors import ConfigError
 from oborona.milter.service import Role, run
 from oborona.milter.sockets import closed_folder
 
@@ -16,7 +17,7 @@ from oborona.milter.sockets import closed_folder
 @click.command()
 @pass_asked
 def serve(asked: Asked) -> None:
-    """Run the whole daemon: workers, writer, keeper, reader and trainer, until SIGTERM.
+    """Run the whole daemon: workers, writer, keeper, reader, trainer and intake, until SIGTERM.
 
     SIGHUP reads the policy again; so does every change of it. A second SIGTERM stops at once.
     """
@@ -58,6 +59,15 @@ def reader(asked: Asked) -> None:
 def trainer(asked: Asked) -> None:
     """Run the trainer alone: it learns from what people say of their mail."""
     _run(asked, (Role.TRAINER,))
+
+
+@click.command()
+@pass_asked
+def intake(asked: Asked) -> None:
+    """Run the intake alone: it hears what people say of their mail."""
+    if not asked.loaded.settings.intake.doors:
+        raise ConfigError("no door of [intake] is open: there is nothing to run")
+    _run(asked, (Role.INTAKE,))
 
 
 def _run(asked: Asked, roles: Collection[Role]) -> None:

@@ -14,10 +14,10 @@ from oborona.cli.output import echo, written
 from oborona.cli.reputation_entity import KINDS
 from oborona.cli.reputation_flagged import Flagged, flagged
 from oborona.cli.reputation_formats import as_cdb, as_cidr, as_json, as_rbldnsd
-from oborona.feedback.whole_file import write_whole
 from oborona.message.shingles import Type
 from oborona.milter.service import site_name
 from oborona.reputation.flag import Flag
+from oborona.whole_file import write_whole
 
 BY_DEFAULT: Final = ("address",)
 _ACTIONS: Final = {Flag.BAD: "REJECT", Flag.POOR: "DEFER_IF_PERMIT", Flag.GOOD: "OK"}

@@ -13,6 +13,9 @@ from oborona.cli.person import person
 from oborona.cli.reputation_change import dry_run, reason_needed
 from oborona.cli.reputation_stored import read, spool, written
 from oborona.counters.window import DAY_S, DAYS
+from oborona.feedback.effects import Effects, forgiven_mark
+from oborona.feedback.schema import FILE as WORDS
+from oborona.feedback.store import Store
 from oborona.milter.pinned.rows import Change, What
 from oborona.milter.worker import JOURNAL
 from oborona.policy.personal import PERSONAL
@@ -74,8 +77,18 @@ def _why_not(asked: Asked, entry: Entry, now: float) -> str:
         return "was not counted"
     if now - entry.time >= DAYS * DAY_S:
         return "is older than two weeks, and forgotten"
+    if _pardoned(asked, entry.id):
+        return "was taken back before: somebody has pardoned it, and is believed"
     with read(asked) as store:
         return "was taken back before" if store is not None and store.taken_back(entry.id) else ""
+
+
+def _pardoned(asked: Asked, number: int) -> bool:
+    """Tell whether a person's pardon took back what a verdict counted."""
+    if not (asked.state / WORDS).exists():
+        return False
+    with Store(asked.state / WORDS, make=False) as words:
+        return any(wanted for wanted, _ in Effects(words).states(forgiven_mark(number)).values())
 
 
 async def _journaled(asked: Asked, number: int) -> tuple[Entry, Late | None]:

@@ -5,13 +5,17 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 """
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
+from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Listening, Milter, PolicyService
+from oborona.config.intake import Intake
 from oborona.config.learning import Learning
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
+from oborona.config.mailboxes import Mailboxes
 from oborona.config.personal import Personal
 from oborona.config.places import Places
 from oborona.config.reader import Reader
+from oborona.config.recheck import Recheck
 from oborona.config.servers import Server, parse_servers
 from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
 
@@ -20,22 +24,26 @@ __all__ = [
     "DEFAULT",
     "SECTIONS",
     "Address",
+    "Alarm",
     "Cluster",
     "Counters",
     "Delivery",
     "Dns",
     "InetAddress",
+    "Intake",
     "Journal",
     "Learning",
     "Listening",
     "Loaded",
     "Log",
+    "Mailboxes",
     "Milter",
     "Paths",
     "Personal",
     "Places",
     "PolicyService",
     "Reader",
+    "Recheck",
     "Server",
     "Settings",
     "Site",

@@ -46,3 +46,21 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
             description="Who said what of which message is forgotten after so long, if the message is not kept for learning any more.",
         ),
     ] = 400.0
+    raw_days: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=365,
+            description="Messages that people, sites and traps hand in are kept for so long as they were handed in, packed, so that what was"
+            " said can be looked at, decided again, and signatures be proposed from it. So long it is also known who read what.",
+        ),
+    ] = 7.0
+    proposing_people: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="When so many people complain of one campaign and are believed, signatures that would find it are proposed"
+            " (`oborona signature proposals`); 0: none ever are.",
+        ),
+    ] = 5

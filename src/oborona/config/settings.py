@@ -13,12 +13,16 @@ import msgspec
 from msgspec import Meta
 
 from oborona.config.address import parse_address
+from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Milter, PolicyService
+from oborona.config.intake import Intake
 from oborona.config.learning import Learning
+from oborona.config.mailboxes import Mailboxes
 from oborona.config.personal import Personal
 from oborona.config.places import Places
 from oborona.config.reader import Reader
+from oborona.config.recheck import Recheck
 from oborona.config.servers import EXAMPLES, parse_servers
 from oborona.errors import ConfigError
 
@@ -274,6 +278,23 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     max_rows: Annotated[
         int, Meta(ge=1000, le=1_000_000_000, description="Beyond this many verdicts the oldest are dropped.")
     ] = 5_000_000
+    evidence_hours: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=87_600,
+            description="What a verdict rested on is dropped after this, which is nine tenths of the file; the verdict stays. Replays,"
+            " `explain`, `reputation forgive` and names in `reputation top` reach back no further. At least as long as recheck.window_hours.",
+        ),
+    ] = 336.0
+    index_mib: Annotated[
+        int,
+        Meta(
+            ge=16,
+            le=1_048_576,
+            description="What finds recent messages by their pieces takes this much on the disk at most; beyond, the oldest hours are dropped.",
+        ),
+    ] = 8192
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):
@@ -303,7 +324,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     reader: Reader = Reader()
     learning: Learning = Learning()
     personal: Personal = Personal()
+    intake: Intake = Intake()
     places: Places = Places()
+    alarm: Alarm = Alarm()
+    recheck: Recheck = Recheck()
+    mailboxes: Mailboxes = Mailboxes()
     log: Log = Log()
 
 
@@ -320,6 +345,10 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "reader": Reader,
     "learning": Learning,
     "personal": Personal,
+    "intake": Intake,
     "places": Places,
+    "alarm": Alarm,
+    "recheck": Recheck,
+    "mailboxes": Mailboxes,
     "log": Log,
 }

@@ -18,7 +18,7 @@ from oborona.milter.delivery.server import DeliveryServer
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.personal import Nobody, Persons
-from oborona.recheck.entry import Entry
+from oborona.recheck.entry import Entry, Went
 from oborona.recheck.ident import Numbers
 
 KEY: Final = b"k" * 32
@@ -193,6 +193,7 @@ async def door(
     policy: Policy | None = None,
     spool: Path | None = None,
     clock: float = NOW,
+    went: Callable[[Went], None] = lambda _: None,
     **settings: Any,
 ) -> AsyncIterator[Door]:
     """Open a door before a next hop; None: nobody is there."""
@@ -217,6 +218,7 @@ async def door(
             numbers=Numbers(0),
             tally=Deliveries(),
             clock=lambda: clock,
+            went=went,
         )
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(folder / "door"))

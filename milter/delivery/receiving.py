@@ -1,0 +1,267 @@
+"""Messages taken by LMTP on the event loop, as aiosmtpd speaks it, in pieces; what becomes of one is for the door to say.
+
+The library keeps the commands, their order and their errors.  Ours are: what MAIL and RCPT name, kept as it was written; DATA, which goes to a
+`Spooled` piece by piece instead of into memory; and an answer for each recipient behind it (RFC 2033 section 4.2).  Every recipient is
+taken at RCPT, whoever he is: the word on him comes with the others, after the message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+from aiosmtpd.lmtp import LMTP
+
+from oborona.config.delivery import Delivery
+from oborona.milter.acceptor import Acceptor
+from oborona.milter.delivery.answers import Answer, own
+from oborona.milter.delivery.delivering import Handover
+from oborona.milter.delivery.dots import Undotted
+from oborona.milter.delivery.next_hop import Envelope
+from oborona.milter.delivery.paths import Path as Named
+from oborona.milter.delivery.paths import parse
+from oborona.milter.delivery.spooled import Spooled
+
+MAX_COMMAND: Final = 4096  # bytes; Postfix cuts at 2048
+AHEAD_BYTES: Final = 128 * 1024  # of a message, read while the last piece is written
+GUARD_S: Final = 30.0  # beyond the deadline: the answers are written by then
+EXTENSIONS: Final = ("PIPELINING", "ENHANCEDSTATUSCODES")  # besides those that the library offers
+
+
+class Receiver(Acceptor):
+    """Serves LMTP connections of one listening socket.
+
+    Args:
+        settings: limits and deadlines.
+        name: ours.
+        spool: folder for messages that do not stay in memory.
+        log: of the door.
+    """
+
+    def __init__(self, settings: Delivery, name: str, spool: Path, log: logging.Logger) -> None:
+        super().__init__(idle_s=settings.idle_s, max_sessions=settings.max_connections, log=log)
+        logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library's: a line for each command
+        self.settings = settings
+        self.name = name
+        self.spool = spool
+        self.log = log
+
+    @abstractmethod
+    async def take(self, handed: Handover) -> list[Answer]:
+        """Take a whole message; return the last word on each recipient, in order."""
+
+    def _connection(self) -> Receiving:
+        return Receiving(self)
+
+
+class _Hooks:
+    """What the library asks of its user."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+
+    async def handle_EHLO(  # noqa: N802 - the library's name
+        self, server: LMTP, session: Any, _envelope: Any, host: str, lines: list[str]
+    ) -> list[str]:
+        """Offer what we can; the library's last line is HELP, which nobody needs."""
+        session.host_name = host
+        offered = [lines[0], *(f"250-{word}" for word in EXTENSIONS), *lines[1:-1]]
+        return [*offered[:-1], offered[-1].replace("250-", "250 ", 1)]
+
+    async def handle_exception(self, error: Exception) -> str:
+        """Put off what a fault of ours was in the way of."""
+        self._log.error("a command failed", exc_info=error)
+        return "451 4.3.0 Try again later"
+
+
+class Receiving(LMTP):
+    """One LMTP connection.
+
+    Args:
+        server: counts it.
+    """
+
+    line_length_limit = AHEAD_BYTES
+    command_size_limit = MAX_COMMAND
+
+    def __init__(self, server: Receiver) -> None:
+        # the library's own is one for all connections, and grows with each
+        self.command_size_limits = defaultdict(lambda: MAX_COMMAND)
+        self._named: Named | None = None  # by MAIL; None: no message is at hand
+        self._recipients: list[bytes] = []
+        self._busy = False
+        self._server = server
+        self._settings, self._log = server.settings, server.log
+        self._last_heard = asyncio.get_running_loop().time()
+        super().__init__(
+            _Hooks(server.log),
+            data_size_limit=self._settings.max_message_bytes,
+            enable_SMTPUTF8=True,
+            hostname=server.name,
+            ident="Oborona LMTP",
+            timeout=self._settings.idle_s,
+            loop=asyncio.get_running_loop(),
+        )
+
+    # --- the server's side ---
+
+    def close_if_between(self) -> None:
+        """Close if no message is at hand."""
+        if not self._busy and self._named is None and self.transport is not None:
+            self.transport.close()
+
+    def close_if_idle(self, due: float) -> None:
+        """Leave it to the library, which has a clock for that."""
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        if isinstance(self.transport, asyncio.WriteTransport):
+            self.transport.abort()
+
+    # --- the library's side ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve; when all is over the server hears of it."""
+        super().connection_made(transport)
+        assert self._handler_coroutine is not None
+        self._handler_coroutine.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            if not isinstance(error, ConnectionError):
+                self._log.error("connection closed by a fault of ours", exc_info=error)
+            self.cut()
+        self._server.left(self)
+
+    def _set_post_data_state(self) -> None:
+        super()._set_post_data_state()  # type: ignore[no-untyped-call]
+        self._named, self._recipients = None, []
+
+    # --- commands ---
+
+    async def smtp_MAIL(self, arg: str | None) -> None:  # noqa: N802 - the library's name
+        """Begin a message."""
+        if await self.check_helo_needed("LHLO"):
+            return
+        if self._named is not None:
+            await self.push("503 5.5.1 One MAIL for one message")
+            return
+        named = parse(_octets(arg), b"FROM:")
+        if named is None:
+            await self.push("501 5.5.4 Syntax: MAIL FROM:<address>")
+            return
+        body = named.parameters.get("BODY", b"7BIT").upper()
+        size = named.parameters.get("SIZE", b"0")
+        if (
+            named.parameters.keys() - {"BODY", "SIZE", "SMTPUTF8"}
+            or body not in (b"7BIT", b"8BITMIME")
+            or named.parameters.get("SMTPUTF8")
+        ):
+            await self.push("555 5.5.4 A parameter that was not offered")
+        elif not size.isdigit() or len(size) > 20:
+            await self.push("501 5.5.4 Syntax: SIZE=number")
+        elif int(size) > self._settings.max_message_bytes:
+            await self.push("552 5.3.4 Message is too large")
+        else:
+            self._named = named
+            await self.push("250 2.1.0 OK")
+
+    async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - the library's name
+        """Take one recipient."""
+        if await self.check_helo_needed("LHLO"):
+            return
+        named = parse(_octets(arg), b"TO:")
+        if self._named is None:
+            await self.push("503 5.5.1 MAIL comes first")
+        elif named is None or not named.address:
+            await self.push("501 5.5.4 Syntax: RCPT TO:<address>")
+        elif named.parameters:
+            await self.push("555 5.5.4 A parameter that was not offered")
+        elif len(self._recipients) >= self._settings.max_recipients:
+            await self.push("452 4.5.3 Too many recipients, come again with the rest")
+        else:
+            self._recipients.append(named.address)
+            await self.push("250 2.1.5 OK")
+
+    async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802 - the library's name
+        """Take the message, hand it on, and answer for each recipient."""
+        if await self.check_helo_needed("LHLO"):
+            return
+        if arg:
+            await self.push("501 5.5.4 Syntax: DATA")
+            return
+        if self._named is None or not self._recipients:
+            await self.push("503 5.5.1 No recipient" if self._named else "503 5.5.1 MAIL comes first")
+            return
+        self._busy = True
+        try:
+            await self._transaction(self._named, tuple(self._recipients))
+        except Exception:
+            # Never on with the commands: what is not read of the message would be taken for them.
+            self.cut()
+            raise
+        finally:
+            self._busy = False
+        if self._server.draining and self.transport is not None:
+            self.transport.close()
+
+    async def _transaction(self, named: Named, recipients: tuple[bytes, ...]) -> None:
+        settings = self._settings
+        await self.push("354 End data with <CR><LF>.<CR><LF>")
+        with Spooled(self._server.spool, limit_bytes=settings.max_message_bytes) as message:
+            refusal = await self._take(message)
+            if refusal is None:
+                self._reset_timeout(settings.deadline_s + settings.journal_wait_s + GUARD_S)
+                envelope = Envelope(
+                    sender=named.address,
+                    eight_bit=named.parameters.get("BODY", b"").upper() == b"8BITMIME",
+                    utf8="SMTPUTF8" in named.parameters,
+                )
+                handed = Handover(envelope=envelope, recipients=recipients, message=message)
+                answers = await self._server.take(handed)
+            else:
+                answers = [refusal] * len(recipients)
+        self._set_post_data_state()
+        self._reset_timeout()
+        self._writer.write(self._said(answers))
+        await self._writer.drain()
+
+    def _said(self, answers: list[Answer]) -> bytes:
+        """Return what the mail server is told behind a message."""
+        return b"".join(answer.wire for answer in answers)
+
+    async def _take(self, message: Spooled) -> Answer | None:
+        """Read a message to its end; return why it can't be handed on, None where it can."""
+        undotted = Undotted()
+        fault: OSError | None = None
+        while not undotted.over:
+            data = await self._reader.read(1 << 30)  # all that is there: what is too much is put back
+            if not data:
+                raise ConnectionResetError("half a message")
+            self._reset_timeout()
+            content = undotted.feed(data)
+            if fault is None:
+                try:
+                    message.write(content)
+                except OSError as error:  # the rest is read all the same
+                    fault = error
+        if undotted.rest:
+            self._reader.feed_data(undotted.rest)
+        if fault is None and not message.too_large:
+            try:
+                message.finish()
+            except OSError as error:
+                fault = error
+        if fault is not None:
+            self._log.error("a message can't be kept: %s", fault)
+            return own(452, "4.3.1", "No room for a message now")
+        return own(552, "5.3.4", "Message is too large") if message.too_large else None
+
+
+def _octets(argument: str | None) -> bytes:
+    """Return an argument as it came; the library reads it as UTF-8."""
+    return (argument or "").encode("utf-8", "surrogateescape")

@@ -1,0 +1,87 @@
+"""The policy that the second look judges by: the one in force for the workers, or that of the policy folder where no workers ever ran.
+
+What is in force stands on the publisher's page; it is read from its copy, as workers read it, and nobody waits for us.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from oborona.errors import PolicyError, StoreError
+from oborona.milter.log import event
+from oborona.milter.publishing.page import FILE, FOLDER, NOTHING, Page, version_of
+from oborona.milter.publishing.snapshots import where
+from oborona.policy.before import Before
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.watch import LivePolicy
+
+log = logging.getLogger("oborona.recheck")
+
+
+class PolicyInForce:
+    """The policy in force; one thread at a time looks.
+
+    Args:
+        state: state folder.
+        source: policy folder.
+        before: what is known of policies already.
+    """
+
+    def __init__(self, state: Path, source: Path, before: Before | None = None) -> None:
+        self._folder = state / FOLDER
+        self._source = source
+        self._before = before or Before()
+        self._live: LivePolicy | None = None
+        self._word = NOTHING
+        self.current: Policy | None = None
+
+    def look(self) -> bool:
+        """Take what is in force now; return whether that is another policy than before.
+
+        Raises:
+            StoreError: it can't be loaded; what was in force before stays.
+        """
+        word = self._published()
+        if word == NOTHING:
+            return self._own()
+        if word == self._word:
+            return False
+        try:
+            policy = load_policy(where(self._folder, word), SCHEMA, self._before, named=self._source)
+        except PolicyError as error:
+            raise StoreError(f"the policy in force can't be loaded: {error}") from error
+        if policy.version != version_of(word):
+            raise StoreError(f"{self._folder}: the copy of {version_of(word)} holds another policy")
+        self._word = word
+        return self._take(policy)
+
+    def _published(self) -> int:
+        """Return what stands on the page; `NOTHING` where there is none."""
+        try:
+            page = Page(self._folder / FILE)  # a publisher that starts puts a new one there
+        except StoreError:
+            return NOTHING
+        try:
+            return page.active
+        finally:
+            page.close()
+
+    def _own(self) -> bool:
+        """Take the policy folder as it is."""
+        if self._live is None:
+            try:
+                self._live = LivePolicy(self._source, SCHEMA, before=self._before)
+            except PolicyError as error:
+                raise StoreError(f"the policy can't be loaded: {error}") from error
+        else:
+            self._live.reload()
+        return self._take(self._live.current)
+
+    def _take(self, policy: Policy) -> bool:
+        changed = self.current is None or self.current.version != policy.version
+        self.current = policy
+        if changed:
+            event(log, logging.INFO, "delivered mail is judged by a policy", version=policy.version)
+        return changed

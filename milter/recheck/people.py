@@ -1,0 +1,44 @@
+"""What persons did with delivered messages, out of the log of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from oborona.feedback.events.log import Log
+from oborona.feedback.events.model import What
+from oborona.feedback.events.schema import FILE
+from oborona.recheck.engine.model import Touched
+
+_MOVED: Final = frozenset({What.COMPLAINT, What.PARDON, What.DELETED})
+
+
+class Heard:
+    """`People` of the second look; where nobody was ever heard, nobody did anything.
+
+    Args:
+        state: state folder.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / FILE
+        self._log: Log | None = None
+
+    def touched(self, ident: int) -> Sequence[Touched]:
+        """Return what was done with a message; see `People.touched`."""
+        if self._log is None:
+            if not self._path.exists():
+                return ()
+            self._log = Log(self._path, make=False)
+        return [
+            Touched(one.person, moved=one.what in _MOVED, opened=one.what is What.READ)
+            for one in self._log.said(ident)
+            if one.person
+        ]
+
+    def close(self) -> None:
+        """Let the log go."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None

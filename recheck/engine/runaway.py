@@ -1,0 +1,104 @@
+"""Whether the second look is running away: a large share of mail about to be moved that no campaign explains; pure.
+
+A campaign is many messages alike, of which people complained, or a trap got some: however large it is, moving it is what we are for.  A rule that went wrong, a
+signature of two common words, a complaint that counted under everybody's web host are many messages that are not alike, or that nobody spoke of.  So what is
+counted here is every message about to be moved but those of campaigns: messages that share text or files with `ALIKE` others and have people's word
+behind them.  What counts is the last hour of decisions, against the mail that passed in the last hour.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from oborona.message.hashing import Type
+from oborona.recheck.engine.glance import CARRIERS
+from oborona.types import Shingle
+
+HOUR_S: Final = 3600.0
+ALIKE: Final = 3  # messages that share a piece are a campaign, people's word behind them
+MOST_PIECES: Final = 200_000  # of one hour; beyond it the oldest messages are forgotten, which counts fewer
+
+_OWN: Final = CARRIERS | {Type.WORDS, Type.CHARACTERS, Type.PICTURE_TEXT}
+
+
+class Runaway:
+    """The moves of the last hour that no campaign explains.
+
+    Args:
+        share: of the last hour's mail that may be moved unexplained; 1 = any.
+        least: fewer messages never count as running away.
+    """
+
+    def __init__(self, *, share: float, least: int) -> None:
+        self._share = share
+        self._least = least
+        self._decided: deque[tuple[float, int, bool, frozenset[Shingle]]] = deque()
+        self._with: dict[
+            Shingle, int
+        ] = {}  # messages that have a piece, of those with people's word behind them
+        self._pieces = 0
+        self._allowed_until = 0.0
+
+    def allow(self, until: float) -> None:
+        """Let everything be moved until a time, Unix seconds: an admin has looked, and said so."""
+        self._allowed_until = until
+        self._decided.clear()
+        self._with.clear()
+        self._pieces = 0
+
+    def decided(self, ident: int, pieces: Iterable[Shingle], *, word: bool, now: float) -> None:
+        """Take note of a message that is about to be moved.
+
+        Args:
+            ident: its id.
+            pieces: of it.
+            word: people spoke of it.
+            now: Unix seconds.
+        """
+        own = frozenset(one for one in pieces if one.type in _OWN)
+        self._decided.append((now, ident, word, own))
+        self._pieces += len(own)
+        if word:
+            for one in own:
+                self._with[one] = self._with.get(one, 0) + 1
+        self._forget(now)
+
+    def unexplained(self, now: float) -> int:
+        """Return how many messages of the last hour no campaign explains."""
+        self._forget(now)
+        found = {
+            ident
+            for _, ident, word, own in self._decided
+            if not (word and any(self._with[one] >= ALIKE for one in own))
+        }
+        return len(found)
+
+    def runs(self, passed: int, now: float) -> str:
+        """Return why moves have to stop, in words for an admin; empty where they need not.
+
+        Args:
+            passed: messages that passed in the last hour.
+            now: Unix seconds.
+        """
+        if self._share >= 1 or now < self._allowed_until or len(self._decided) < self._least:
+            return ""
+        number = self.unexplained(now)
+        if number < self._least or number <= self._share * passed:
+            return ""
+        return (
+            f"{number} messages of no campaign are about to be moved within an hour, {passed} passed in it:"
+            f" more than {self._share:.0%}"
+        )
+
+    def _forget(self, now: float) -> None:
+        while self._decided and (self._decided[0][0] <= now - HOUR_S or self._pieces > MOST_PIECES):
+            _, _, word, own = self._decided.popleft()
+            self._pieces -= len(own)
+            for one in own if word else ():
+                left = self._with[one] - 1
+                if left:
+                    self._with[one] = left
+                else:
+                    del self._with[one]

@@ -1,0 +1,75 @@
+"""The facts of a journaled message with the counts of now: what was known of it then, and what is known of its pieces by now."""
+
+from __future__ import annotations
+
+import msgspec
+
+from oborona.policy.facts import Facts
+from oborona.policy.gathered import mass_facts, repip_facts
+from oborona.policy.known import Known
+from oborona.policy.load import Policy
+from oborona.policy.pasts import judge_pasts
+from oborona.policy.reputed import Seen, pin_address, pins_of, with_reputation
+from oborona.policy.scan import Site
+from oborona.policy.settling import read_known
+from oborona.recheck.entry import Entry, Late
+from oborona.recheck.then import readable
+from oborona.types import Proved, Shingle
+
+
+def pieces_of(entry: Entry, late: Late | None) -> tuple[Shingle, ...]:
+    """Return what is asked about: the message's pieces, what its unique pairs count, and what was found late."""
+    distinct = [Shingle(*one) for one in entry.kept.distinct] if entry.kept else []
+    return tuple(dict.fromkeys((*entry.shingles, *distinct, *(late.shingles if late else ()))))
+
+
+async def facts_now(
+    then: Facts, pieces: tuple[Shingle, ...], policy: Policy, site: Site, now: float
+) -> tuple[Facts, tuple[str, ...]]:
+    """Return the facts of then with the counts of now, which hold the message itself, and faults for the log.
+
+    Args:
+        then: as the journal has them (`recheck.then`).
+        pieces: of the message (`pieces_of`).
+        policy: in force.
+        site: whose counters are read.
+        now: Unix seconds.
+    """
+    known, faults = await read_known(site.counters, pieces, now, policy.compiled.timelines)
+    return await with_counts(then, known, pieces, site, now, partial=bool(faults)), faults
+
+
+async def with_counts(
+    then: Facts, known: Known, pieces: tuple[Shingle, ...], site: Site, now: float, *, partial: bool = False
+) -> Facts:
+    """Return the facts of then with counts that were read, and with the reputations that follow from them.
+
+    Args:
+        then: as the journal has them.
+        known: counts of the pieces; is changed where the client's address is pinned.
+        pieces: of the message.
+        site: whose pins and judgements of time-lines count.
+        now: Unix seconds.
+        partial: not all counts could be read.
+    """
+    pinned = pins_of(pieces, site.pins, now)
+    pin_address(known, pinned)
+    facts = msgspec.structs.replace(
+        then,
+        known=known,
+        partial=partial,
+        **mass_facts(known),
+        **repip_facts(known, own=then.client_own),
+    )
+    plain, unkept = readable(facts)
+    if "author" in unkept:  # judged by an older version, which did not say who was proved
+        return facts
+    who = Proved(
+        author=plain.author,
+        author_domain=plain.author_domain,
+        sender=plain.sender_proved,
+        account=plain.login.lower(),
+    )
+    judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+    seen = Seen(who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements)
+    return with_reputation(facts, seen)

@@ -1,0 +1,192 @@
+"""`oborona recheck`: the second look at delivered mail: what it would do, what it did, taken back, stopped and let go on."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import click
+import msgspec
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.owner import as_owner_of
+from oborona.cli.recheck_look import look
+from oborona.cli.span import Span
+from oborona.cli.terminal import Terminal, plain
+from oborona.milter import status as statuses
+from oborona.recheck.ident import from_text, to_text
+from oborona.recheck.moves import Move, Moves, State
+from oborona.recheck.moves_schema import FILE
+
+
+class _Commands(click.Group):
+    """Commands; what is none is a message or a mailbox to look at."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["look", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Commands)
+def recheck() -> None:
+    """Look again at delivered mail: `recheck ID`, `recheck --dry-run MAILBOX`, or a command.
+
+    ID is what X-Mras-Id or the log names, signed or bare; MAILBOX a recipient's address, all of whose messages of the window are looked at. Both are short for
+    `recheck look`.
+    """
+
+
+recheck.add_command(look)
+
+
+@recheck.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_asked
+def status(asked: Asked, as_json: bool) -> None:
+    """Say how the second look does: what waits, what was moved in the last day, whether moves have stopped."""
+    now = time.time()
+    with _moves(asked) as moves:
+        paused, states = moves.paused(), moves.counted(now - 86_400)
+    said = statuses.read_second(asked.state, now)
+    told = {
+        "runs": said is not None,
+        "trouble": "" if said is None else said.trouble,
+        "paused": None if paused is None else paused.why,
+        "paused_since": None if paused is None else paused.since,
+        "waiting": 0 if said is None else said.waiting,
+        "looked": {} if said is None else said.looked,
+        "moves": {state.value: states.get(state, 0) for state in State},
+    }
+    if as_json:
+        echo_json(told)
+        return
+    echo("runs" if said is not None else "does not run: no keeper, or recheck.enabled = false")
+    if said is not None:
+        if said.trouble:
+            echo(f"trouble: {plain(said.trouble)}")
+        echo(f"changes that wait: {said.waiting}")
+        echo(
+            "since its start: "
+            + ", ".join(f"{number} {name}" for name, number in sorted(said.looked.items()))
+        )
+    echo("moves of the last day: " + ", ".join(f"{states.get(one, 0)} {one.value}" for one in State))
+    if paused is not None:
+        echo(f"MOVES HAVE STOPPED since {_moment(paused.since)}: {plain(paused.why)}")
+        echo("look at `oborona recheck moves`, then `oborona recheck resume` or `oborona recheck discard`")
+
+
+@recheck.command()
+@click.argument("ident", metavar="[ID]", default="")
+@click.option(
+    "--last", type=click.IntRange(1, 100_000), default=20, show_default=True, help="So many, the newest."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def moves(asked: Asked, ident: str, last: int, as_json: bool) -> None:
+    """Show moves, those of one message where ID is given."""
+    with _moves(asked) as store:
+        found = store.of(_number(ident)) if ident else store.last(last)
+    if as_json:
+        for one in found:
+            echo_json(
+                {"message": to_text(one.message)}
+                | {k: v for k, v in msgspec.structs.asdict(one).items() if k != "message"}
+            )
+        return
+    shown(found)
+
+
+@recheck.command()
+@click.argument("idents", metavar="[ID]...", nargs=-1)
+@click.option("--since", "span", type=Span(), help="All moves decided within this time, such as 30m or 2h.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_asked
+def undo(asked: Asked, idents: tuple[str, ...], span: float | None, as_json: bool) -> None:
+    """Take moves back: messages of these ids, or all moves of a time.
+
+    What is on its way or done is moved back by the running keeper, unless its reader has touched it meanwhile; what waits is not moved. None of these messages is moved
+    again by the second look.
+    """
+    if bool(idents) == (span is not None):
+        raise click.UsageError("ids of messages, or --since, one of both")
+    now = time.time()
+    with as_owner_of(asked.state), _moves(asked) as store:
+        if span is not None:
+            found = store.since(now - span)
+        else:
+            found = [move for one in idents for move in store.of(_number(one))]
+        taken = store.undo([one.id for one in found], now=now, event="undo")
+    _end(asked, len(taken), "taken back", as_json=as_json)
+
+
+@recheck.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_asked
+def resume(asked: Asked, as_json: bool) -> None:
+    """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops them."""
+    with as_owner_of(asked.state), _moves(asked) as store:
+        waiting = store.counted().get(State.DECIDED, 0)
+        went = store.resume()
+    _end(asked, waiting if went else 0, "to be moved", as_json=as_json)
+
+
+@recheck.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_asked
+def discard(asked: Asked, as_json: bool) -> None:
+    """Give up all moves that are decided and not made, and let the second look go on."""
+    with as_owner_of(asked.state), _moves(asked) as store:
+        number = store.discard("discarded by an admin", now=time.time())
+        store.resume()
+    _end(asked, number, "given up", as_json=as_json)
+
+
+def shown(found: Sequence[Move]) -> None:
+    """Print moves as a table."""
+    table = Table("time", "message", "recipient", "from → to", "state", "why", "score", "event", "note")
+    for one in found:
+        table.add_row(
+            _moment(one.time),
+            to_text(one.message),
+            plain(one.recipient),
+            plain(f"{one.source} → {one.target}"),
+            f"{one.state}{' (back)' if one.undoes is not None else ''}",
+            plain(one.why),
+            f"{one.score:.1f} / {one.line:g}",
+            one.event,
+            plain(one.note),
+        )
+    Terminal().print(table)
+    states = Counter(one.state.value for one in found)
+    echo(", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "no moves")
+
+
+def _moves(asked: Asked) -> Moves:
+    return Moves(asked.state / FILE, make=False)
+
+
+def _number(text: str) -> int:
+    number = from_text(text.partition(".")[0])
+    if number is None:
+        raise click.BadParameter(f"{text!r} is no id of a message", param_hint="ID")
+    return number
+
+
+def _end(asked: Asked, number: int, what: str, *, as_json: bool) -> None:
+    running = statuses.read_second(asked.state, time.time()) is not None
+    if as_json:
+        echo_json({"moves": number, "runs": running})
+    else:
+        echo(
+            f"{number} {what}"
+            + ("" if running or not number else "; the keeper does not run, it does that when it does")
+        )
+
+
+def _moment(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,208 @@
+"""`oborona recheck look`: one message, or all of one recipient, judged again now; what would be done, or done."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import click
+import msgspec
+from rich.table import Table
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.owner import as_owner_of
+from oborona.cli.terminal import Terminal, plain
+from oborona.errors import ConfigError
+from oborona.milter.mailboxes import open_mailboxes
+from oborona.milter.recheck.limits import limits_of
+from oborona.milter.recheck.people import Heard
+from oborona.milter.worker import JOURNAL
+from oborona.recheck.engine.journal import Delivered
+from oborona.recheck.engine.model import Cause, Made, Nothing, Second
+from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
+from oborona.recheck.ident import from_text, time_of, to_text
+from oborona.recheck.mailboxes.model import Done, Letter, Outcome
+from oborona.recheck.moves import Decision, Moves
+from oborona.recheck.moves_schema import FILE
+
+MOST: Final = 2000  # messages of a recipient, the newest
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of one message, and of one copy of it."""
+
+    id: str
+    time: float  # Unix seconds
+    recipient: str
+    sender: str
+    subject: str
+    then: str  # verdict
+    then_score: float
+    now: str
+    now_score: float
+    possible: tuple[str, ...]  # verdicts of now, whatever rules that can't be judged say
+    line: float
+    why: str
+    source: str = ""
+    target: str = ""  # empty = it stays where it is
+    stays: str = ""  # why, where the verdict is another
+    mailbox: str = ""  # what its mailbox says of the move
+
+
+@click.command()
+@click.argument("what", metavar="ID|MAILBOX")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done; mailboxes are asked, too.")
+@click.option("--all", "every", is_flag=True, help="Show messages that stay where they are, too.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def look(asked: Asked, what: str, dry_run: bool, every: bool, as_json: bool) -> None:
+    """Judge again now what was delivered: one message by its ID, or all messages of a recipient in the window."""
+    number = from_text(what.partition(".")[0])
+    if number is None and "@" not in what:
+        raise click.UsageError(f"{what!r} is no id of a message and no mail address")
+    with as_owner_of(asked.state):
+        told = asyncio.run(_looked(asked, number, what, dry_run=dry_run))
+    if told is None:
+        click.echo("oborona: there is no such message in the journal", err=True)
+        click.get_current_context().exit(os.EX_NOINPUT)
+    shown = [one for one in told if every or number is not None or one.target or one.stays]
+    if as_json:
+        for one in shown:
+            echo_json(one)
+        return
+    _show(shown)
+    moving = sum(bool(one.target) for one in told)
+    words = "would be moved" if dry_run else "are decided, the keeper moves them"
+    echo(f"{len(told)} copies looked at, {moving} {words}")
+
+
+async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bool) -> list[Told] | None:
+    """Return what was found; None where there is no such message."""
+    settings, now = asked.loaded.settings, time.time()
+    limits = limits_of(settings)
+    heard, path = Heard(asked.state), asked.state / FILE
+    moves = Moves(path) if path.exists() or not dry_run else None
+    try:
+        async with await Delivered.open(asked.state / JOURNAL) as journal:
+            if number is None:
+                ids = await journal.of_recipient(address, now - limits.window_s, MOST)
+            else:
+                ids = [number]
+            versions: Mapping[str, Mapping[str, str]] = await journal.policies()
+            made: Made = Nothing() if moves is None else moves
+            with asked.site() as site:
+                rescorer = Rescorer(
+                    site, asked.policy(), asked=versions, people=heard, made=made, folders=limits.folders
+                )
+                found: list[Second] = []
+                for start in range(0, len(ids), AT_ONCE):
+                    taken = await journal.taken(ids[start : start + AT_ONCE])
+                    found += await rescorer.again(taken, Cause.ASKED, now)
+        if number is not None and not found:
+            return None
+        only = None if number is not None else address.lower()
+        decisions = [
+            move for one in found for move in one.moves if only is None or move.recipient.lower() == only
+        ]
+        said: dict[tuple[int, str], Done] = {}
+        if dry_run:
+            said = await _asked_mailboxes(asked, found, decisions)
+        elif moves is not None:
+            moves.decide(decisions, now=now)
+        return [one for second in found for one in _told(second, only, said)]
+    finally:
+        heard.close()
+        if moves is not None:
+            moves.close()
+
+
+async def _asked_mailboxes(
+    asked: Asked, found: Sequence[Second], decisions: Sequence[Decision]
+) -> dict[tuple[int, str], Done]:
+    """Return what mailboxes say of moves; nothing is changed in them."""
+    settings = asked.loaded.settings
+    try:
+        boxes = open_mailboxes(settings)
+    except ConfigError as error:
+        click.echo(f"oborona: {error}; mailboxes are not asked", err=True)
+        return {}
+    if boxes is None:
+        return {}
+    names = {one.entry.id: one.entry.message_id for one in found}
+    said: dict[tuple[int, str], Done] = {}
+    try:
+        for source in {one.source for one in decisions}:
+            some = [one for one in decisions if one.source == source]
+            letters = [
+                Letter(
+                    user=settings.mailboxes.owner(one.recipient),
+                    ident=to_text(one.message),
+                    message_id=names[one.message],
+                    delivered=time_of(one.message),
+                )
+                for one in some
+            ]
+            for one, done in zip(some, await boxes.look(letters, source), strict=True):
+                said[one.message, one.recipient] = done
+    finally:
+        await boxes.close()
+    return said
+
+
+def _told(found: Second, only: str | None, said: Mapping[tuple[int, str], Done]) -> list[Told]:
+    entry, again = found.entry, found.again
+    moving = {one.recipient: one for one in found.moves}
+    staying = {one.recipient: one.why for one in found.stays}
+    told = []
+    for recipient in entry.recipients:
+        if only is not None and recipient.lower() != only:
+            continue
+        move, done = moving.get(recipient), said.get((entry.id, recipient))
+        told.append(
+            Told(
+                id=to_text(entry.id),
+                time=entry.time,
+                recipient=recipient,
+                sender=entry.sender,
+                subject=entry.subject,
+                then=entry.verdict.value,
+                then_score=entry.score,
+                now="" if again is None else again.verdict.action.value,
+                now_score=0.0 if again is None else again.verdict.score,
+                possible=()
+                if again is None
+                else tuple(dict.fromkeys((again.mildest.value, again.severest.value))),
+                line=entry.line if again is None else again.verdict.line,
+                why=found.why_not if again is None else again.verdict.decided_by,
+                source="" if move is None else move.source,
+                target="" if move is None else move.target,
+                stays=staying.get(recipient, ""),
+                mailbox=""
+                if done is None
+                else " ".join(
+                    filter(None, ("moves" if done.outcome is Outcome.MOVED else done.outcome, done.say))
+                ),
+            )
+        )
+    return told
+
+
+def _show(told: Sequence[Told]) -> None:
+    table = Table("message", "from", "subject", "then", "now", "why", "what")
+    for one in told:
+        now = " or ".join(one.possible) if len(one.possible) > 1 else one.now
+        what = f"{one.source} → {one.target}" if one.target else one.stays or "stays"
+        table.add_row(
+            one.id,
+            plain(one.sender),
+            plain(one.subject),
+            f"{one.then} {one.then_score:.1f}",
+            f"{now} {one.now_score:.1f} / {one.line:g}" if one.now else "?",
+            plain(one.why),
+            plain(" ".join(filter(None, (what, f"({one.mailbox})" if one.mailbox else "")))),
+        )
+    Terminal().print(table)

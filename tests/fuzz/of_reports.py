@@ -1,0 +1,27 @@
+"""What must hold of reports that come by mail, whatever octets they are."""
+
+from __future__ import annotations
+
+from oborona.milter.delivery import marks
+from oborona.milter.intake.arf import MOST_PERSONS, report
+from oborona.milter.intake.forwarded import MOST_MESSAGES, opened
+from oborona.milter.intake.spoken import named
+
+KEY = b"f" * 32
+
+
+def letter(octets: bytes) -> None:
+    """A mail is opened into messages that are no more than came; none of them has an id that we did not sign."""
+    mail = opened(octets)
+    assert len(mail.messages) <= MOST_MESSAGES
+    assert sum(len(one.raw) for one in mail.messages) <= len(octets)
+    for one in mail.messages:
+        name = named(one.raw, KEY)
+        assert name.ident is None, "nobody but us has the key"
+        name.message_id.encode()
+    marks.read(octets)
+    if mail.feedback is not None:
+        found = report(mail.feedback)
+        assert len(found.persons) <= MOST_PERSONS
+        assert all(one.count("@") == 1 for one in found.persons)
+        f"{found.kind}{found.agent}{found.source_ip}{found.domain}".encode()

@@ -1,0 +1,68 @@
+"""The keeper's process: the index is kept up, all is purged, and what is broken beside the journal stops neither."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oborona.config import Settings
+from oborona.milter.keeping import keep_all
+from oborona.milter.worker import JOURNAL
+from oborona.recheck import schema
+from oborona.recheck.index import FOLDER, Index
+from oborona.recheck.journal import Journal
+from oborona.recheck.moves_schema import FILE
+from tests.recheck.test_index import HOT, ids_of, messages
+
+PATIENCE_S = 60.0
+OLD_S = 400 * 3600.0
+
+
+def nothing(_: Path) -> None:
+    pass
+
+
+def no_index(state: Path) -> None:
+    (state / FOLDER).write_text("a file where a folder should be")
+
+
+def no_moves(state: Path) -> None:
+    (state / FILE).write_bytes(b"not a database at all, " * 1000)
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [(nothing, ""), (no_index, "no index: "), (no_moves, "moves are not purged: ")],
+)
+async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], told: str
+) -> None:
+    schema.prepare(tmp_path / JOURNAL)
+    broken(tmp_path)
+    now, stop, ready = time.time(), asyncio.Event(), asyncio.Event()
+    seen: list[Index] = []
+
+    async def look(index: Index) -> None:
+        seen.append(index)
+        await stop.wait()
+
+    async with await Journal.open(tmp_path / JOURNAL) as journal:
+        sent = messages(3, start=now - 60)
+        for entry in [*messages(2, start=now - OLD_S, own=50), *sent]:
+            journal.append(entry)
+        await journal.flush()
+        keeper = asyncio.create_task(keep_all(Settings(), tmp_path, stop, ready.set, look))
+        async with asyncio.timeout(PATIENCE_S):
+            await ready.wait()
+            while await journal.count() > len(sent):  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(0.02)
+            while seen and seen[0].find([HOT], since=now - 90, most=9) != ids_of(sent):  # noqa: ASYNC110 - the same
+                await asyncio.sleep(0.02)
+            stop.set()
+            await keeper
+    assert told in caplog.text
+    assert bool(seen) == (broken is not no_index)
