@@ -16,6 +16,8 @@ a time and touches no file; changes are computed first and made after the store'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from struct import Struct
 from typing import Final
 
 import msgspec
@@ -40,6 +42,10 @@ HEAD_SPREAD: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 LIVES: Final = DAYS * BUCKETS_A_DAY  # buckets; as long as a fortnight's window can hold it
 AHEAD: Final = RING // 2  # an age beyond this is a time that has not come yet
 ONE_SEEN: Final = np.uint64(1)
+PARTS: Final = Struct(">HQ")  # of a key: prefix and type, hash
+_BITS: Final = (1 << 64) - 1
+_SPREAD, _HEAD_SPREAD, _PRINT_SHIFT = int(SPREAD), int(HEAD_SPREAD), int(PRINT_SHIFT)
+_PRINT, _BUCKET = int(PRINT), int(BUCKET)
 COUNTS_AND_LEVEL: Final = np.uint64((1 << BUCKET_SHIFT) - 1)
 
 Slots = npt.NDArray[np.uint32]
@@ -123,15 +129,36 @@ def find(
 
 
 def cells_of(
-    slots: Slots, keys: npt.NDArray[np.void], places: list[int], reference: int
+    slots: memoryview[int], keys: Sequence[bytes], places: Sequence[int], reference: int
 ) -> list[tuple[int, bytes]]:
-    """Return (place, the cell of its one sighting) for the KEYS that have one; few have."""
-    kept = find(slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference)
-    if not len(kept.places):
-        return []
-    at = np.flatnonzero(kept.found).tolist()
-    cells = sighting_cells(kept).tolist()
-    return [(places[one], cell.to_bytes(CELL_BYTES, "little")) for one, cell in zip(at, cells, strict=True)]
+    """Return (place, the cell of its one sighting) for the keys that have one; few have.
+
+    A reader's `find`: a message has tens of keys to look for, too few for arrays to be quicker.
+
+    Args:
+        slots: all of them in a row, as they are.
+        keys: of the store.
+        places: what stands for each of `keys` in the answer.
+        reference: the current bucket.
+    """
+    shift = 64 - (len(slots) // WAYS - 1).bit_length()
+    found = []
+    for place, key in zip(places, keys, strict=True):
+        head, number = PARTS.unpack(key)
+        mixed = (number ^ head * _HEAD_SPREAD & _BITS) * _SPREAD & _BITS
+        at, sought = (mixed >> shift) * WAYS, mixed >> _PRINT_SHIFT & _PRINT
+        for slot in slots[at : at + WAYS].tolist():
+            if slot >> BUCKET_BITS == sought and slot and _is_live(slot, reference):
+                cell = (slot & _BUCKET) << BUCKET_SHIFT | 1
+                found.append((place, cell.to_bytes(CELL_BYTES, "little")))
+                break
+    return found
+
+
+def _is_live(slot: int, reference: int) -> bool:
+    """Tell whether the sighting of one slot that is not empty lies in the fortnight; `_ages` for one."""
+    age = (reference - (slot & _BUCKET)) % RING
+    return age < LIVES or age - RING >= -FUTURE_BUCKETS
 
 
 def sighting_cells(kept: Kept) -> npt.NDArray[np.uint64]:

@@ -21,7 +21,7 @@ import errno
 import os
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -153,16 +153,16 @@ class DoorkeeperReader:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         self._note = b""
-        self._slots: Slots | None = None
+        self._slots: memoryview[int] | None = None
 
     def add_to(
-        self, txn: lmdb.Transaction[bytes], keys: npt.NDArray[np.void], places: list[int], reference: int
+        self, txn: lmdb.Transaction[bytes], keys: Sequence[bytes], places: Sequence[int], reference: int
     ) -> list[tuple[int, bytes]]:
         """Return the cell of each key that was seen once, with its place.
 
         Args:
             txn: what says which table belongs to the store.
-            keys: KEYS that have no record.
+            keys: of the store, that have no record.
             places: what stands for each of `keys` in the answer.
             reference: the current ten-minute bucket.
         """
@@ -170,8 +170,9 @@ class DoorkeeperReader:
         if not note:
             return []
         if note != self._note:
-            self._slots = _map(self._path, note, writable=False)
-            self._note = note if self._slots is not None else b""
+            found = _map(self._path, note, writable=False)
+            self._slots = None if found is None else memoryview(found.reshape(-1))
+            self._note = note if found is not None else b""
         if self._slots is None:
             return []
         return doorkeeper.cells_of(self._slots, keys, places, reference)

@@ -2,7 +2,8 @@
 
 A record that is read often changes at its end only: the writer adds to its last cell, or appends one. So what is remembered
 are the totals of all cells but the last, and the last one is added. Short records, of which each message brings others, are
-added up as they are; the rest is decoded as `decode.py` does it.
+added up as they are, and most of them say the same: seen once or twice, in one of the last buckets; the rest is decoded as `decode.py`
+does it.
 
 Sums are as they are: a record that is taken from before it is added to gives windows below zero, and who reads it adds what
 else it knows before it takes those for zero.
@@ -20,6 +21,7 @@ from oborona.counters.rows import NOTHING, Row, add_cell, first_window, first_wi
 from oborona.counters.window import bucket_of, day_of
 
 REMEMBERED: Final = 8192  # keys; 8 MB when all are hot
+SAYINGS: Final = 4096  # of short records, whoever's they are; 3 MB
 PLACE_SHIFT: Final = BUCKET_SHIFT - 1  # the place on the ring and the day bit
 OUTSIDE: Final = -1
 FEW_BYTES: Final = (
@@ -38,30 +40,32 @@ class Remembered:
         signed: whether some totals since the bucket began may be below zero.
     """
 
-    __slots__ = ("_bucket", "_limit", "_starts", "_windows", "signed")
+    __slots__ = ("_bucket", "_limit", "_short", "_starts", "_windows", "signed")
 
     def __init__(self, limit: int = REMEMBERED) -> None:
         self._limit = limit
         self._bucket = 0
         self.signed = False
         self._starts: dict[bytes, tuple[bytes, Row]] = {}  # key → all cells but the last, and their totals
+        self._short: dict[bytes, Row] = {}  # a short record → its totals
         self._windows: dict[int, int] = {}  # place on the ring and day bit → the first window that holds it
 
     def totals(self, keys: Sequence[bytes], records: Sequence[bytes], now: float) -> list[Row]:
-        """Return [record][Window][Metric]; NOTHING for empty records, the others are the caller's to change."""
+        """Return [record][Window][Metric], not to be changed; NOTHING for empty records."""
         bucket = bucket_of(now)
         if bucket != self._bucket:
-            self._starts, self._windows = {}, {}
+            self._starts, self._short, self._windows = {}, {}, {}
             self._bucket, self.signed = bucket, False
         elif len(self._starts) > self._limit:
             self._starts = dict(islice(self._starts.items(), self._limit // 2, None))
         rows = [NOTHING] * len(keys)
+        short = self._short
         missing: list[int] = []
         for place, record in enumerate(records):
             if not record:
                 continue
             if len(record) <= FEW_BYTES:
-                rows[place] = self._added_up(record)
+                rows[place] = short.get(record) or self._added_up(record)
                 continue
             known, start = self._starts.get(keys[place], UNKNOWN)
             if len(known) == len(record) - CELL_BYTES and record.startswith(known):
@@ -87,6 +91,9 @@ class Remembered:
                 first = self._window(cell)
             if first != OUTSIDE and add_cell(row, cell, first):
                 self.signed = True
+        if len(self._short) >= SAYINGS:
+            self._short.clear()
+        self._short[record] = row
         return row
 
     def _with_last(self, start: Row, record: bytes) -> Row:

@@ -13,9 +13,6 @@ from itertools import repeat
 from typing import Final
 
 import lmdb
-import numpy as np
-
-from oborona.counters.batch import KEYS
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.record import CELL_BYTES
 from oborona.counters.remembered import Remembered
@@ -89,6 +86,6 @@ def _add_sightings(
     """Put what the doorkeeper has of keys that have no record in the place of it."""
     absent = [place for place, record in enumerate(records) if not record]
     if absent:
-        asked = np.frombuffer(b"".join([keys[place] for place in absent]), KEYS)
+        asked = [keys[place] for place in absent]
         for place, cell in doorkeeper.add_to(txn, asked, absent, bucket_of(now)):
             records[place] = cell

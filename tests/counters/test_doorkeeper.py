@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oborona.counters import doorkeeper
 from oborona.counters.doorkeeper import LIVES, WAYS, Changes
-from oborona.counters.record import RING
+from oborona.counters.record import KEY, RING
 
 HEAD = 0x0108
 NOON = 2_880_072  # a bucket
@@ -170,3 +170,24 @@ def test_changes_come_back_from_bytes_and_can_be_made_twice(
 def test_broken_changes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"no whole changes|beyond the table"):
         Changes.from_bytes(data, 64)
+
+
+@given(
+    sets=st.sampled_from([1, 2, 64]),
+    seen=st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(-200, LIVES + 5)), max_size=40),
+    others=st.lists(st.integers(0, 2**64 - 1), max_size=10),
+    now=st.sampled_from([NOON, RING * 22 + 5, 40 * 144]),
+)
+def test_a_reader_finds_what_the_writer_finds(
+    sets: int, seen: list[tuple[int, int]], others: list[int], now: int
+) -> None:
+    slots = table(sets)
+    for one, age in seen:
+        admit(slots, [one], now - age, now)
+    hashes = [one for one, _age in seen] + others
+    places = list(range(10, 10 + len(hashes)))
+    wanted = [bytes(KEY.pack(*divmod(HEAD, 256), one)) for one in hashes]
+    kept = doorkeeper.find(slots, *keys(*hashes), now)
+    cells = [cell.to_bytes(8, "little") for cell in doorkeeper.sighting_cells(kept).tolist()]
+    by_writer = list(zip(np.array(places)[kept.found].tolist(), cells, strict=True))
+    assert doorkeeper.cells_of(memoryview(slots.reshape(-1)), wanted, places, now) == by_writer
