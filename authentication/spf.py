@@ -13,6 +13,7 @@ matches no macro (RFC 8616 section 4), nor does one with a backslash, nor such a
 
 from __future__ import annotations
 
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ from oborona.authentication.bridge import Ask, run
 from oborona.authentication.model import Result, Spf
 from oborona.authentication.names import fqdn, printable
 from oborona.authentication.spf_record import Unusable, checked, is_explanation
-from oborona.dns import Asker, Kind, Outcome
+from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.domains import MAX_HOST
 
 MAX_IDENTITY: Final = 256  # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
@@ -32,6 +33,7 @@ MAX_RECORDS: Final = (
     32_768  # octets of all records of one check, as four of the longest; with them it takes some 10 ms
 )
 POSTMASTER: Final = "postmaster"
+NO_RECORD: Final = "no record"
 
 
 async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: str) -> Spf:
@@ -66,11 +68,24 @@ async def _check(ip: str, helo: str, local: str, domain: str, asker: Asker, rece
         address = str(ip_address(ip.partition("%")[0]))
     except ValueError:
         return Spf(scope=scope, domain=name, why="no client address")
-    result, why = await run(lambda ask: _evaluate(ask, address, helo, local, name, receiver), asker)
+    first = None
+    if _can_exist(name):
+        first = await asker.ask(name, Kind.TXT)
+        if first.outcome is not Outcome.TEMPERROR and not any(map(spf.RE_SPF.match, first.texts)):
+            return Spf(domain=name, scope=scope, why=NO_RECORD)  # as most HELO names: nothing to evaluate
+    query = partial(_evaluate, ip=address, helo=helo, local=local, domain=name, receiver=receiver)
+    result, why = await run(lambda ask: query(_knowing(ask, name, first)), asker)
     return Spf(result=result, domain=name, scope=scope, why=printable(why))
 
 
-def _evaluate(ask: Ask, ip: str, helo: str, local: str, domain: str, receiver: str) -> tuple[Result, str]:
+def _knowing(ask: Ask, domain: str, first: Answer | None) -> Ask:
+    """Return who asks, but for the domain's own records, if they are at hand."""
+    if first is None:
+        return ask
+    return lambda name, kind: first if name == domain and kind is Kind.TXT else ask(name, kind)
+
+
+def _evaluate(ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str) -> tuple[Result, str]:
     query = _Query(ask, ip=ip, helo=helo, local=local, domain=domain, receiver=receiver)
     try:
         word, _code, text = query.check()
@@ -80,7 +95,7 @@ def _evaluate(ask: Ask, ip: str, helo: str, local: str, domain: str, receiver: s
         elif result in (Result.TEMPERROR, Result.PERMERROR):
             why = str(text).removeprefix("SPF Temporary Error: ").removeprefix("SPF Permanent Error: ")
         else:
-            why = "no record" if result is Result.NONE else query.matched
+            why = NO_RECORD if result is Result.NONE else query.matched
     except Exception as error:  # noqa: BLE001 - a record that breaks pyspf is its owner's mistake, not the client's
         return Result.PERMERROR, f"cannot be evaluated: {type(error).__name__}: {error}"
     return result, why
@@ -163,7 +178,7 @@ class _Query(spf.query):
     ) -> list[tuple[bytes]] | list[tuple[int, str]] | list[str]:
         if len(name) > MAX_HOST:
             name = name[-MAX_HOST - 1 :].partition(".")[2]  # without the labels that do not fit
-        if not name.isascii() or "\\" in name or not all(0 < len(label) < 64 for label in name.split(".")):
+        if not _can_exist(name):
             return []  # cannot exist: no match, and no question that came back void
         answer = self._ask(name, Kind[qtype])
         if answer.outcome is Outcome.TEMPERROR:
@@ -177,6 +192,16 @@ class _Query(spf.query):
         if qtype == "MX":
             return list(answer.exchanges)
         return list(answer.names[:MAX_ADDRESSES])
+
+
+def _can_exist(name: str) -> bool:
+    """Tell whether a name can be asked for."""
+    return (
+        len(name) <= MAX_HOST
+        and name.isascii()
+        and "\\" not in name
+        and all(0 < len(label) < 64 for label in name.split("."))
+    )
 
 
 def _number(address: str) -> int:
