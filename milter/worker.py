@@ -9,6 +9,7 @@ The policy is what the publisher puts in force (`oborona.milter.publishing`); th
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -70,6 +71,7 @@ from oborona.recheck.journal import Journal
 JOURNAL: Final = "journal.db"
 LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
+COLLECT_AFTER: Final = (20_000, 20, 10)  # objects more than before, and collections of the younger generation
 
 log = logging.getLogger("oborona.worker")
 
@@ -221,6 +223,7 @@ class Worker:
             ]
             if self._delivery is not None:
                 servers.append(await self._deliver(self._delivery, keys, journal, numbers))
+            _collect_seldom()
             ready()
             async with (
                 asyncio.TaskGroup() as chores
@@ -390,3 +393,10 @@ class Worker:
                     event(log, logging.WARNING, "no status for metrics", error=error)
                 trouble = str(error)
             await asyncio.sleep(status.WRITE_S)
+
+
+def _collect_seldom() -> None:
+    """Have the collector look at what messages leave behind, which is next to nothing, and at that alone: policy and stores stay."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
