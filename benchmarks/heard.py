@@ -13,8 +13,10 @@ import argparse
 import statistics
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from oborona.counters.bench.processes import cpu_s
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.dovecot_feedback import FeedbackDovecot
 from tests.peers.intake import DOMAIN, Intake
@@ -57,12 +59,16 @@ def main() -> None:
                 )
                 lost = telling.log().count("Connection timed out")
                 written = len(intake.events())
+                assert intake.process is not None
+                pid = intake.process.pid
+                (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                cpu_ms = cpu_s(int(child)) / written * 1000
             away = median(
                 [measure(telling, [f"{n}" for n in range(asked.messages)], size) for _ in range(asked.runs)]
             )
         print(
             f"| {name} | {plain.moved:.2f} | {told.moved:.2f} | {away.moved:.2f} | {plain.read:.2f} | {told.read:.2f} |"
-            f"  {written} events, {lost} connections of 5 ms timed out",
+            f"  {written} events, {lost} connections of 5 ms timed out, {cpu_ms:.2f} ms of CPU for each",
             flush=True,
         )
 

@@ -5,7 +5,7 @@
        └────── again ──────┘  └─────────────▶ kept (its reader's, or gone) · failed
 
 A copy is decided about once in each direction, whoever asks and however often; what an admin takes back is never decided
-anew.  A process that died left `issued` behind: who comes next asks the mailbox about those before anything else.
+anew.  The moves of one copy are made one after the other, in the order in which they were decided.  A process that died left `issued` behind: who comes next asks the mailbox about those before anything else.
 
 Any number of processes use the file: the one that moves, and tools that look and take back.
 """
@@ -81,6 +81,11 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
 _COLUMNS: Final = ", ".join(Move.__struct_fields__)
 _SETTLED: Final = frozenset({State.DONE, State.KEPT, State.FAILED})
+# Two moves of one copy on their way at once, and one of them made anew after a death, would undo the other.
+_FIRST: Final = (
+    "NOT EXISTS (SELECT 1 FROM move AS first WHERE first.message = move.message AND first.recipient = move.recipient"
+    " AND first.id < move.id AND first.state IN ('decided', 'issued'))"
+)
 
 
 class Moves(SharedFile):
@@ -122,28 +127,24 @@ class Moves(SharedFile):
             ]
 
     def due(self, now: float, most: int) -> list[Move]:
-        """Return moves whose time has come, of the newest messages first; of those that take back, once it is known what there is."""
+        """Return moves whose time has come, of the newest messages first; of one copy the first that is not settled."""
         return self._moves(
-            "WHERE state = 'decided' AND due <= ? AND (undoes IS NULL OR NOT EXISTS"
-            " (SELECT 1 FROM move AS first WHERE first.id = move.undoes AND first.state = 'issued'))"
-            " ORDER BY message DESC LIMIT ?",
-            now,
-            most,
+            f"WHERE state = 'decided' AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?", now, most
         )
 
     def issue(self, ids: Iterable[int], *, now: float) -> list[int]:
         """Write down that moves are on their way, before a mailbox hears of them.
 
         Returns:
-            Those that are: what was taken back or is on its way already is not among them.
+            Those that are: what was taken back, is on its way already, or waits for another move of its copy, is not among them.
         """
         with self.transaction() as db:
             return [
                 row[0]
                 for one in ids
                 for row in db.execute(
-                    "UPDATE move SET state = 'issued', changed = ?, tries = tries + 1"
-                    " WHERE id = ? AND state = 'decided' RETURNING id",
+                    "UPDATE move SET state = 'issued', changed = ?, tries = tries + 1"  # noqa: S608 - literals
+                    f" WHERE id = ? AND state = 'decided' AND {_FIRST} RETURNING id",
                     (now, one),
                 ).fetchall()
             ]

@@ -34,7 +34,7 @@ RULES: Final = (
     Rule("ASKED_FOR", campaign_rules.asked_for, "a complaint about mail that the person asked for, when few others complain"),
     Rule("ENOUGH", campaign_rules.enough, "a complaint of a person without a past, or a pardon of one who is not proven, when twenty or thirty like it are believed already"),
     Rule("TRAPPED", campaign_rules.trapped, "a pardon of what came to traps, too"),
-    Rule("CONTESTED", campaign_rules.contested, "a pardon of what others complain of, by a person who is not proven"),
+    Rule("CONTESTED", campaign_rules.contested, "a pardon that goes beyond what may be said against complaints which are believed"),
     Rule("BRIGADE", campaign_rules.brigade, "many speak as one: pardons in a burst against complaints, or of accounts that never complained; complaints of strangers where proven people pardon"),
 )  # fmt: skip
 NAMES: Final = frozenset(rule.name for rule in RULES)

@@ -16,7 +16,7 @@ import logging
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -33,6 +33,9 @@ from oborona.feedback.store import Store
 
 AT_ONCE: Final = 16  # events with a message of their own: 50 ms
 AT_ONCE_SMALL: Final = 200  # reads and deletions
+JOURNAL_S: Final = (
+    1.0  # that an event waits for the entry of its message: the journal writes four times a second
+)
 LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
 TIDY_S: Final = 60.0
 TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds
@@ -41,7 +44,7 @@ READ_A_DAY: Final = 200  # raw copies of a person: antifraud believes no more th
 DAY_S: Final = 86_400
 _SAID_BEFORE: Final = (
     "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"
-    " AND message IS NOT NULL ORDER BY id DESC LIMIT 1) WHERE what = ?"
+    " AND message IS NOT NULL AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
 )
 
 log = logging.getLogger("oborona.trainer")
@@ -102,6 +105,7 @@ class Believer:
         self._resolved: dict[int, Spoken] = {}  # messages of events that were decided just now
         self._day, self._spoke = 0, Counter[str]()  # events of persons today
         self._seen = -1  # version of the log that nothing more was to be done for
+        self._awaits = False  # an event waits for its message's entry
         self._looked_at = self._tidied_at = float("-inf")
 
     def step(self) -> bool:
@@ -115,18 +119,20 @@ class Believer:
         if version != self._seen:
             busy = self._decide()
             busy |= self._follow()
-            self._seen = -1 if busy else version
+            self._seen = -1 if busy or self._awaits else version
         busy |= self._look()
         self._tidy()
         return busy
 
     def _decide(self) -> bool:
         """Decide the next events; return whether there were any."""
-        waiting = self._events.undecided(0, AT_ONCE_SMALL)
-        if not waiting:
+        waiting = _batch(self._events.undecided(0, AT_ONCE_SMALL))
+        entries = self._entries(waiting)
+        batch = self._written(waiting, entries)
+        self._awaits = len(batch) < len(waiting)
+        if not batch:
             return False
-        batch = _batch(waiting)
-        about = self._about(batch)
+        about = self._about(batch, entries)
         wanted = {one.id: self._asked_for(one, about[one.id]) for one in batch}
         now, became = self._clock(), list[Decision]()
         with self._events.transaction() as db:
@@ -154,8 +160,23 @@ class Believer:
         about, self._resolved = self._resolved, {}
         if undone:
             wanted = [one for one in undone if (one.counts or one.own) and one.id not in about]
-            self._following.do(undone, about | self._about(wanted), self._clock())
+            self._do(undone, about | self._about(wanted, self._entries(wanted)))
         return bool(undone)
+
+    def _do(self, events: Sequence[Stored], about: Mapping[int, Spoken]) -> None:
+        """Do what follows from decisions; one that makes our own code fail has no effects, and stops no other."""
+        try:
+            self._following.do(events, about, self._clock())
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(events) > 1:
+                for one in events:
+                    self._do([one], about)
+                return
+            (one,) = events
+            log.exception("what follows from event %d can't be done: a fault of ours", one.id)
+            self._events.did([(one.id, one.turn, 0, [_fault(error)])])
 
     def _look(self) -> bool:
         """Go over one campaign where it is time; return whether anything was found."""
@@ -167,12 +188,19 @@ class Believer:
         if not campaign:
             self._looked_at = self._monotonic()
             return False
-        gone = looking.look(self._events, campaign, now)
-        if gone:
-            log.warning("campaign %d: %d events are not believed any more", campaign, gone)
-            self._seen = -1
-        if self._proposer is not None:
-            proposing.propose(self._events, campaign, self._proposer, people=self._people, now=now)
+        try:
+            gone = looking.look(self._events, campaign, now)
+            if gone:
+                log.warning("campaign %d: %d events are not believed any more", campaign, gone)
+                self._seen = -1
+            if self._proposer is not None:
+                proposing.propose(self._events, campaign, self._proposer, people=self._people, now=now)
+        except StoreError:
+            raise
+        except Exception:  # its messages are anybody's; the campaigns behind it are gone over all the same
+            log.exception("campaign %d can't be gone over: a fault of ours", campaign)
+            with self._events.transaction() as db:
+                looking.looked(db, campaign, now)
         return True
 
     def _tidy(self) -> None:
@@ -191,16 +219,27 @@ class Believer:
         if gone < TIDY_ROWS:
             self._tidied_at = self._monotonic()
 
-    def _about(self, events: Sequence[Stored]) -> dict[int, Spoken]:
+    def _entries(self, events: Sequence[Stored]) -> dict[int, Known]:
+        """Return what the journal knows of the messages of events, by the event's id."""
+        idents = {one.id: ident for one in events if (ident := self._ident(one)) is not None}
+        known = self._journal.get(list(idents.values()))
+        return {event: known[ident] for event, ident in idents.items() if ident in known}
+
+    def _written(self, events: Sequence[Stored], entries: Mapping[int, Known]) -> Sequence[Stored]:
+        """Return the first events, up to one whose message is not in the journal yet.
+
+        A trap's word is written down before its message's entry, and a mail program that sorts by itself is as quick.
+        """
+        now = self._clock()
+        for place, one in enumerate(events):
+            fresh = one.what in KINDS and one.ident is not None and 0 <= now - one.heard < JOURNAL_S
+            if fresh and one.id not in entries:
+                return events[:place]
+        return events
+
+    def _about(self, events: Sequence[Stored], entries: Mapping[int, Known]) -> dict[int, Spoken]:
         """Return which message each event is about."""
-        idents = {one.id: self._ident(one) for one in events}
-        known = self._journal.get([one for one in idents.values() if one is not None])
-        found = {}
-        for one in events:
-            ident = idents[one.id]
-            entry = known.get(ident) if ident is not None else None
-            found[one.id] = self._spoken(one, entry)
-        return found
+        return {one.id: self._spoken(one, entries.get(one.id)) for one in events}
 
     def _ident(self, event: Stored) -> int | None:
         """Return the id in the journal of the message that an event is about; None where it names none."""
@@ -229,7 +268,8 @@ class Believer:
         if self._spoke[event.person] > READ_A_DAY:
             return False
         return event.ident is None or not self._events.rows(
-            _SAID_BEFORE, (event.ident, event.person, event.id, event.what)
+            _SAID_BEFORE,
+            (event.ident, event.person, event.id, event.way is Way.REPORT, event.what),
         )
 
     def _asked_for(self, event: Stored, about: Spoken) -> bool:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Final
 
 from oborona.feedback.antifraud.model import Campaign, Record, Told
+from oborona.feedback.antifraud.rules import ANYBODY
 from oborona.feedback.antifraud.standing import only_pardons, proven, weight_of, young
 from oborona.feedback.events.model import Way, What
 from oborona.message.hashing import Type
@@ -25,7 +26,8 @@ from oborona.types import Shingle
 WINDOW_S: Final = 86_400.0  # what was said longer ago says little of what comes now
 KEPT_S: Final = 14 * 86_400.0  # without another event, a campaign is forgotten
 MOST_VALUES: Final = 64  # of a message; it has up to 50
-MOST_TOLD: Final = 1_000  # events of a campaign that are gone over, the latest
+MOST_TOLD: Final = 1_000  # events of a campaign that are gone over
+_BY_ANYBODY: Final = " OR ".join(f"' ' || e.rules || ' ' LIKE '% {name} %'" for name in sorted(ANYBODY))
 NOTHING: Final = Campaign()
 _WHOLE: Final = (Type.TEXT, Type.TEMPLATE)
 _VALUES: Final = (Type.WORDS, Type.CHARACTERS)
@@ -158,27 +160,38 @@ def state_of(db: sqlite3.Connection, campaign: int, now: float) -> Campaign:
     )
 
 
-def repeated(db: sqlite3.Connection, campaign: int, person: str, what: What, message: bytes) -> int:
-    """Return how many believed events of a kind a person has about other messages of a campaign."""
+def repeated(
+    db: sqlite3.Connection, campaign: int, person: str, what: What, message: bytes, now: float
+) -> int:
+    """Return how many believed events of a kind a person has about other messages of a campaign, of the last day.
+
+    A letter of next week may have the same frame, and is another one.
+    """
     (number,) = db.execute(
-        "SELECT count(*) FROM event WHERE campaign = ? AND person = ? AND what = ? AND counts AND message IS NOT ?",
-        (campaign, person, what, message or None),
+        "SELECT count(*) FROM event WHERE campaign = ? AND person = ? AND what = ? AND counts AND message IS NOT ?"
+        " AND heard > ?",
+        (campaign, person, what, message or None, now - WINDOW_S),
     ).fetchone()
     return int(number)
 
 
 def told(db: sqlite3.Connection, campaign: int) -> list[Told]:
-    """Return the latest events of a campaign, each with the record of its person as it is without this campaign, in order."""
+    """Return the events of a campaign, each with the record of its person as it is without this campaign, in order.
+
+    Of more than `MOST_TOLD` those that count come first, and then the latest: no flood of words that nobody believes hides what is
+    believed.  Words that anybody may have spoken in a person's name make that person neither right nor wrong, and are left out.
+    """
     rows = db.execute(
-        "SELECT e.id, e.what, e.way, e.time, e.person, e.counts, coalesce(p.complaints, 0), coalesce(p.pardons, 0),"
+        "SELECT e.id, e.what, e.way, e.time, e.person, e.counts, coalesce(p.complaints, 0), coalesce(p.pardons, 0),"  # noqa: S608 - literals above
         " coalesce(p.right, 0), coalesce(p.wrong, 0), coalesce(p.first, 0)"
         " FROM event e LEFT JOIN person p ON p.person = e.person"
-        " WHERE e.campaign = ? AND e.decided IS NOT NULL AND e.what IN ('complaint', 'pardon', 'trap') ORDER BY e.id DESC LIMIT ?",
+        " WHERE e.campaign = ? AND e.decided IS NOT NULL AND e.what IN ('complaint', 'pardon', 'trap')"
+        f" AND NOT ({_BY_ANYBODY}) ORDER BY e.counts DESC, e.id DESC LIMIT ?",
         (campaign, MOST_TOLD),
     ).fetchall()
     own = settled(db, campaign)
     found = []
-    for ident, what, way, time, person, counts, complaints, pardons, right, wrong, first in reversed(rows):
+    for ident, what, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(rows):
         others = (
             max(0.0, right - (own.get(person) == "right")),
             max(0.0, wrong - (own.get(person) == "wrong")),

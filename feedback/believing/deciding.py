@@ -54,7 +54,9 @@ def decide_event(
         recipient=known is not None and event.person in known.recipients,
         asked_for=asked_for,
         earlier=earlier,
-        repeated=campaigns.repeated(db, campaign, event.person, event.what, about.message) if campaign else 0,
+        repeated=campaigns.repeated(db, campaign, event.person, event.what, about.message, now)
+        if campaign
+        else 0,
         record=record,
         campaign=campaigns.state_of(db, campaign, now) if campaign else campaigns.NOTHING,
         thresholds=persons.limits_of(db, now),
@@ -96,12 +98,15 @@ def decide_event(
 def _earlier(
     db: sqlite3.Connection, event: Stored, message: bytes, ident: int | None
 ) -> tuple[int, What] | None:
-    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same, with its id."""
+    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same, with its id.
+
+    What another site reports in somebody's name, and what they say here themselves, know nothing of each other: a report is anybody's.
+    """
     kinds = _WORDS if event.what in _WORDS else (event.what,)
     row = db.execute(
         "SELECT id, what FROM event WHERE person = ? AND (message = ? OR ident = ?) AND id < ?"  # noqa: S608 - marks alone
-        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL ORDER BY id DESC LIMIT 1",
-        (event.person, message or None, ident, event.id, *kinds),
+        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL AND (way = 'report') = ? ORDER BY id DESC LIMIT 1",
+        (event.person, message or None, ident, event.id, *kinds, event.way is Way.REPORT),
     ).fetchone()
     return None if row is None else (row[0], What(row[1]))
 

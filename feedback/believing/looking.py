@@ -14,14 +14,14 @@ from oborona.feedback.events.log import Log, decide
 from oborona.feedback.events.model import Decision
 
 LOOK_S: Final = 20.0  # between two looks at a campaign that goes on
-MOST_SETTLED: Final = 300  # of its latest events, whose persons' records follow: it takes the square of it
 REVISED: Final = "REVISED"  # what was said since shows that it was wrong
 
 
 def due(db: sqlite3.Connection, now: float) -> int:
     """Return the campaign that is to be gone over; 0: none is."""
     row = db.execute(
-        "SELECT id FROM campaign WHERE changed AND looked < ? ORDER BY looked LIMIT 1", (now - LOOK_S,)
+        "SELECT id FROM campaign WHERE changed AND (looked < ? OR looked > ?) ORDER BY looked LIMIT 1",
+        (now - LOOK_S, now),  # a clock that was set back holds up none
     ).fetchone()
     return int(row[0]) if row else 0
 
@@ -41,7 +41,7 @@ def look(log: Log, campaign: int, now: float) -> int:
         said = campaigns.told(db, campaign)
     gone = set(revise(said))  # outside of any transaction: it may take a second
     left = [msgspec.structs.replace(one, believed=False) if one.id in gone else one for one in said]
-    known = {one.person: "right" if one.right else "wrong" for one in outcomes(left[-MOST_SETTLED:])}
+    known = {one.person: "right" if one.right else "wrong" for one in outcomes(left)}
     with log.transaction() as db:
         for ident in sorted(gone):
             (own,) = db.execute("SELECT own FROM event WHERE id = ?", (ident,)).fetchone()
@@ -55,5 +55,10 @@ def look(log: Log, campaign: int, now: float) -> int:
             )
         for person in known.keys() | campaigns.settled(db, campaign).keys():
             campaigns.settle(db, campaign, person, known.get(person, ""))
-        db.execute("UPDATE campaign SET changed = 0, looked = ? WHERE id = ?", (now, campaign))
+        looked(db, campaign, now)
     return len(gone)
+
+
+def looked(db: sqlite3.Connection, campaign: int, now: float) -> None:
+    """Note within a transaction that a campaign was gone over."""
+    db.execute("UPDATE campaign SET changed = 0, looked = ? WHERE id = ?", (now, campaign))

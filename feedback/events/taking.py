@@ -73,8 +73,9 @@ class Taking:
         size = min(len(event.raw), MOST_RAW)
         try:
             async with asyncio.timeout(PATIENCE_S):
-                async with self._room:
-                    await self._room.wait_for(lambda: self._closing or self._has_room(size))
+                if not self._has_room(size):
+                    async with self._room:
+                        await self._room.wait_for(lambda: self._closing or self._has_room(size))
                 if self._closing or self._task is None:
                     raise StoreError(f"{self.path}: no more events are taken")
                 one = _Waiting(event, asyncio.get_running_loop().create_future())

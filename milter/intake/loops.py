@@ -7,7 +7,8 @@ Anybody can send a report. What makes one worth anything is that the message in 
 id is written down all the same, and is not believed; a report about what the journal doesn't know, or what did not leave us, is none.
 
 Who complained is the recipient that the report names, if the message went there. Most sites blank it out: then it is one of the recipients at the reporting site, or else the first
-of all. So a message has as many voices there as the reports tell apart.
+of all. So a message has as many voices there as the reports tell apart. Our own people never speak by the report of another site: a recipient in the domain that
+sent the message is none of its voices.
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ async def matched(
     else:
         return Matched(None, "not about our mail")
     source = _domain(mail)
-    person = _person(entry.recipients, found, reported, source)
+    person = _person(_elsewhere(entry), found, reported, source)
     if not person:
-        return Matched(None, "without a recipient")
+        return Matched(None, "without a recipient elsewhere")
     return Matched(
         Event(
             what=what,
@@ -108,14 +109,23 @@ async def matched(
     )
 
 
-def _person(recipients: Sequence[str], found: Report | None, reported: Attached, source: str) -> str:
-    """Return who complained: one of the recipients, in its normal form."""
-    went = [one for one in map(mail_address, recipients) if one]
+def _elsewhere(entry: Entry) -> list[str]:
+    """Return the recipients of a message of ours that are in other domains than its sender, in their normal form."""
+    ours = {_site(one) for one in (entry.sender, entry.login) if "@" in one}
+    return [one for one in map(mail_address, entry.recipients) if one and _site(one) not in ours]
+
+
+def _site(address: str) -> str:
+    return registrable(address.rpartition("@")[2].lower())
+
+
+def _person(went: Sequence[str], found: Report | None, reported: Attached, source: str) -> str:
+    """Return who complained: one of the recipients elsewhere."""
     named_by = (*(found.persons if found else ()), *_recipients_in(reported))
     for one in named_by:
         if one in went:
             return one
-    there = [one for one in went if source and registrable(one.rpartition("@")[2]) == source]
+    there = [one for one in went if source and _site(one) == source]
     return next(iter((*there, *went)), "")
 
 

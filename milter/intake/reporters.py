@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
+from typing import Final
 
+from oborona.errors import StoreError
 from oborona.milter.delivery import judged
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.marks import Marks
 from oborona.milter.intake.loops import Entries
 from oborona.milter.intake.spoken import person
 from oborona.recheck.entry import Entry
-from oborona.recheck.ident import verify
+from oborona.recheck.ident import time_of, verify
 from oborona.reputation.personal import mail_address
+
+BEHIND_S: Final = (
+    600.0  # that the journal may be behind: until then a mail is put off; later its entry was lost
+)
 
 
 class Reporters:
@@ -72,11 +78,15 @@ async def entry_of(
         now: Unix seconds.
 
     Raises:
-        StoreError: the journal can't be read.
+        StoreError: the journal can't be read, or has not written the entry of what was judged a moment ago.
     """
     number = verify(marks.ident, key) if marks.ident else None
-    entry = None if number is None else await judged.find(entries, number, expected, now)
+    if number is None:
+        return None
+    entry = await judged.find(entries, number, expected, now)
     if entry is None:
+        if abs(now - time_of(number)) < BEHIND_S:
+            raise StoreError("the journal has no entry of this mail yet")
         return None
     shown = judged.shows(header, "")
     return entry if any(judged.speaks(entry, shown, marks, one) for one in recipients) else None

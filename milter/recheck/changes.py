@@ -154,16 +154,16 @@ class Changes:
         version, known = self._signatures.version(), self._moves.cursor("signatures", -1)
         if 0 <= known < version:
             changes = self._signatures.since(known, self._clock())
-            gone = [self._fresh.pop(name, None) for name in changes.gone]
-            self._gone.update(changes.gone)
+            gone = [self._signatures.get(name).signature for name in changes.gone]
+            for one in gone:
+                self._fresh.pop(one.id, None)
+                self._gone.add(one.id)
             for one in changes.active:
                 self._fresh[one.id] = one
                 self._gone.discard(one.id)
             self._sign()
             pieces = [
-                shingle
-                for one in (*changes.active, *(one for one in gone if one is not None))
-                for shingle in shingles_of(one, self._hasher)
+                shingle for one in (*changes.active, *gone) for shingle in shingles_of(one, self._hasher)
             ]
             if pieces:
                 yield Change(Cause.SIGNATURE, tuple(pieces))

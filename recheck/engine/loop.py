@@ -35,6 +35,7 @@ CLOCK_AT_ONCE: Final = 200  # of one step of the clock, most of which end with t
 ECHOES_S: Final = (0.5, 2.0)  # after a change, for counts that were on their way
 CLOCK_TURN: Final = 4  # of so many steps one is the clock's
 LATE: Final = "late"  # name of the place in what was found late
+ALLOWED: Final = "allowed"  # name of the time until which an admin lets everything be moved
 SAVE_S: Final = 5.0  # between writes of how far we are
 RESUMED_S: Final = 3600.0  # that an admin's word holds
 IDLE_S: Final = 0.05  # where there is nothing to do
@@ -134,6 +135,7 @@ class Engine:
         if self._late_place < 0:
             self._late_place = await self._journal.last_place()
         self._paused = await asyncio.to_thread(self._moves.paused) is not None
+        await self._allow()
 
     def add(self, cause: Cause, pieces: Iterable[Shingle] = (), *, echo: bool = False) -> None:
         """Take a change up.
@@ -290,8 +292,14 @@ class Engine:
             return
         if await asyncio.to_thread(self._moves.paused) is None:
             self._paused = False
-            self._runaway.allow(self._clock() + RESUMED_S)
+            await self._allow()
             log.warning("moves go on")
+
+    async def _allow(self) -> None:
+        """Let everything be moved for as long as an admin said; who gave moves up has not said so."""
+        until = await asyncio.to_thread(self._moves.cursor, ALLOWED)
+        if until > self._clock():
+            self._runaway.allow(until)
 
     async def _follow_late(self) -> None:
         """Take up messages in which something was found after their answer."""

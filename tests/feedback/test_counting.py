@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona import sqlite_file
@@ -29,7 +30,7 @@ from oborona.feedback.ledger import Change, Ledger
 from oborona.feedback.lessons import Lessons, Snapshot
 from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store, packed
-from oborona.feedback.word import Kind, Source, Word
+from oborona.feedback.word import Kind, Source, State, Word
 from oborona.types import Amounts, Metric, Pieces, Shingle, Window
 from tests.feedback.words import NOW, letter, mixed, said, word
 
@@ -338,3 +339,34 @@ def _read(counters: object, shingles: list[Shingle]) -> list[list[int]]:
     except StopIteration as ended:
         return [row[Window.FORTNIGHT] for row in ended.value]
     raise AssertionError("a read waited")
+
+
+def test_a_file_of_before_events_keeps_its_words_and_takes_those_of_events(
+    tmp_path: Path, counters: Kept
+) -> None:
+    shared, path = schema.SHARED.format, tmp_path / FILE
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        sqlite_file.migrate(db, shared._replace(migrations=shared.migrations[:2]))
+        db.execute(
+            "INSERT INTO word (time, kind, source, person, weight, digest, message_id, rank, state, changed)"
+            " VALUES (1, 'spam', 'command', '', 1, x'01', '', 0, 'learned', 1)"
+        )
+        db.execute("INSERT INTO counted VALUES (1, ?, 1, 1, ?)", (packed((Shingle(1, 2),)), NOW))
+    counters.add(Pieces(shingles=(Shingle(1, 2),), pairs=()), Amounts(complaints=1), NOW)
+    one = msgspec.structs.replace(
+        word(1, Kind.SPAM, person="ann@b.example"), features=b"", event=4, mark=b"m", pieces=(Shingle(1, 2),)
+    )
+    with Store(path) as store:
+        assert store.get(1).state is State.LEARNED
+        first = store.add([one], now=NOW)
+        assert store.add([one], now=NOW) == first, "one word follows from a decision"
+        run(Counting(counters), store)
+        assert counted_of(counters, one) == [Amounts(complaints=2)]
+        assert [(one.word, one.wanted) for one in Ledger(store).news(0, 9)] == [(2, True)]
+        store.take_back([1, 2], reason="wrong", by="ann", now=NOW)
+        run(Counting(counters), store)
+        assert counted_of(counters, one) == [Amounts()]
+        assert [(one.word, one.wanted) for one in Ledger(store).news(1, 9)] == [(1, False), (2, False)]
+        assert Ledger(store).newest() == 3
+        assert Ledger(store).forget_news(NOW + 1, 2) == 2
+        assert [one.place for one in Ledger(store).news(0, 9)] == [3]

@@ -17,7 +17,7 @@ from oborona.errors import PeerError
 from oborona.recheck.mailboxes.doveadm import Doveadm
 from oborona.recheck.mailboxes.doveadm_api import MAX_ANSWER, Api
 from oborona.recheck.mailboxes.found import Guard
-from oborona.recheck.mailboxes.model import Done, Letter, Outcome
+from oborona.recheck.mailboxes.model import Letter, Outcome
 
 LETTERS = [
     Letter(user=f"user{number}", ident=f"0ABCDEFGH000{number}", message_id=f"{number}@a", delivered=1e9)
@@ -148,7 +148,7 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
             calling = asyncio.run_coroutine_threadsafe(boxes.move(LETTERS[:2], "INBOX", "Junk"), loop)
             done = calling.result(60)
             assert len(done) == 2
-            assert all(isinstance(one, Done) and one.outcome is not Outcome.MOVED for one in done)
+            assert all(one.outcome is not Outcome.MOVED for one in done)
 
         await asyncio.to_thread(check)
 

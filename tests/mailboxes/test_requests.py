@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -28,7 +29,7 @@ async def test_so_many_at_once_and_one_for_an_owner() -> None:
         return owner
 
     owners = ["joe", "ann", "joe", "max", "ann", "joe"] * 3
-    assert await asyncio.gather(*(requests.run({one}, lambda one=one: work(one)) for one in owners)) == owners
+    assert await asyncio.gather(*(requests.run({one}, partial(work, one)) for one in owners)) == owners
     assert most == 2
     await requests.close()
 

@@ -17,6 +17,7 @@ from oborona.milter.metric_table import (
     METRICS,
     POLICY_METRICS,
     READER_METRICS,
+    SECOND_METRICS,
     TRAINER_METRICS,
 )
 from oborona.milter.metrics import exposition
@@ -28,13 +29,24 @@ from oborona.milter.status import (
     PolicyStatus,
     ReaderStatus,
     Refusal,
+    SecondStatus,
     Status,
     TrainerStatus,
 )
 from oborona.policy.signatures import Flag
 from oborona.types import Action, Mode, Stage
 
-EVERY = {one.name for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS)}
+EVERY = {
+    one.name
+    for one in (
+        *METRICS,
+        *READER_METRICS,
+        *POLICY_METRICS,
+        *TRAINER_METRICS,
+        *INTAKE_METRICS,
+        *SECOND_METRICS,
+    )
+}
 POLICY = PolicyStatus(
     pid=7,
     time=1_800_000_000.0,
@@ -64,6 +76,16 @@ INTAKE = IntakeStatus(
     time=1_800_000_000.0,
     events={"sieve complaint new": 7, "mailbox read dropped": 2},
     refused={"http unauthorized": 3},
+    trouble="no room",
+)
+SECOND = SecondStatus(
+    pid=12,
+    time=1_800_000_000.0,
+    looked={"glanced": 40, "decided": 3},
+    moves={"moved": 2, "seen": 1},
+    waiting=1,
+    paused=True,
+    alerts={"webhook sent": 2, "mail failed": 1},
     trouble="no room",
 )
 READER = ReaderStatus(
@@ -128,8 +150,9 @@ def families(
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
+    second: SecondStatus | None = None,
 ) -> dict[str, Metric]:
-    said = exposition(statuses, reader, policy, trainer, intake).decode()
+    said = exposition(statuses, reader, policy, trainer, intake, second).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
 
@@ -139,6 +162,7 @@ def samples(
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
+    second: SecondStatus | None = None,
 ) -> dict[tuple[str, str], float]:
     """Return the values by name and labels, those of the worker first."""
     return {
@@ -146,7 +170,7 @@ def samples(
             sample.name,
             " ".join(sample.labels[label] for label in sorted(sample.labels, key=_order)),
         ): sample.value
-        for family in families(statuses, reader, policy, trainer, intake).values()
+        for family in families(statuses, reader, policy, trainer, intake, second).values()
         for sample in family.samples
     }
 
@@ -216,6 +240,15 @@ def test_prometheus_reads_what_the_intake_says() -> None:
     assert found["oborona_intake_stuck", ""] == 1
 
 
+def test_prometheus_reads_what_the_second_look_says() -> None:
+    found = samples([], second=SECOND)
+    assert found["oborona_recheck_up", ""] == 1
+    assert found["oborona_recheck_messages_total", "decided"] == 3
+    assert found["oborona_recheck_moves_total", "seen"] == 1
+    assert found["oborona_recheck_paused", ""] == found["oborona_recheck_stuck", ""] == 1
+    assert found["oborona_alerts_total", "webhook sent"] == 2
+
+
 def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
     found = samples([], policy=POLICY)
     said = {name: value for (name, _), value in found.items()}
@@ -232,9 +265,16 @@ def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER, INTAKE)
+    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND)
     assert read.keys() == EVERY
-    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS):
+    for one in (
+        *METRICS,
+        *READER_METRICS,
+        *POLICY_METRICS,
+        *TRAINER_METRICS,
+        *INTAKE_METRICS,
+        *SECOND_METRICS,
+    ):
         family = read[one.name]
         assert family.type == one.kind
         assert family.documentation == one.help
@@ -258,7 +298,14 @@ def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
 
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
     page = (ROOT / "docs/monitoring.md").read_text()
-    for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS):
+    for one in (
+        *METRICS,
+        *READER_METRICS,
+        *POLICY_METRICS,
+        *TRAINER_METRICS,
+        *INTAKE_METRICS,
+        *SECOND_METRICS,
+    ):
         name = f"{one.name}_total" if one.counts else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
         assert one.help in line
@@ -271,7 +318,7 @@ VALUES = {
     "stage": {stage.value for stage in Stage},
     "action": {action.value for action in Action},
     "event": set(Stats.__struct_fields__),
-    "outcome": {"listed", "unlisted", "unanswered", "dropped", *Outcome},
+    "outcome": {"listed", "unlisted", "unanswered", "dropped", "failed", *Outcome},
     "task": set(Task),
     "flag": set(Flag),
     "mode": set(Mode),
@@ -290,7 +337,14 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             *one.labels,
             *(("worker",) if one in METRICS else ()),
         }
-        for one in (*METRICS, *READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS)
+        for one in (
+            *METRICS,
+            *READER_METRICS,
+            *POLICY_METRICS,
+            *TRAINER_METRICS,
+            *INTAKE_METRICS,
+            *SECOND_METRICS,
+        )
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)

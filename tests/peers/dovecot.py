@@ -78,10 +78,12 @@ class Dovecot:
         extra: configuration after all other, each brace on a line of its own.
     """
 
+    place = "/tmp"  # where its folder is made
+
     def __init__(self, users: Sequence[str] = (), *, extra: str = "") -> None:
         self._users = users
         self._extra = extra
-        self.root = Path(tempfile.mkdtemp(prefix="dovecot-", dir="/tmp"))
+        self.root = Path(tempfile.mkdtemp(prefix="dovecot-", dir=self.place))
         self.lmtp = self.root / "lmtp.sock"
         self.imap_port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None

@@ -20,7 +20,7 @@ from tests.peers.dovecot import PASSWORD, READY_S, SHIPPED, Dovecot
 
 SCRIPTS: Final = ("oborona-spam.sieve", "oborona-ham.sieve", "oborona-read.sieve")
 EXTENSIONS: Final = "+vnd.dovecot.execute +vnd.dovecot.environment +special-use"
-MASTER: Final = "helper"
+MASTER: Final = "backup"
 MASTER_PASSWORD: Final = "master"
 
 _MASTER: Final = """

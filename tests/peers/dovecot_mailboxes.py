@@ -37,6 +37,8 @@ class MailboxDovecot(FeedbackDovecot):
         extra: configuration after all other.
     """
 
+    place = "/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"  # thousands of small files, made and removed
+
     def __init__(self, users: Sequence[str], *, extra: str = "") -> None:
         self.api_port = _free_port()
         super().__init__(users)

@@ -146,6 +146,19 @@ def test_what_was_moved_is_moved_back_and_not_decided_anew(moves: Moves) -> None
     assert moves.undo([id_, back.id], now=NOON + 14) == []  # neither again, nor the undo itself
 
 
+def test_moves_of_one_copy_are_made_one_after_the_other(moves: Moves) -> None:
+    [there, other] = moves.decide([wanted(), wanted(recipient=EVE)], now=NOON)
+    [back] = moves.decide([wanted(**BACK)], now=NOON)
+    assert {one.id for one in moves.due(NOON, 9)} == {there, other}
+    assert moves.issue([back, there], now=NOON) == [there]
+    assert [one.id for one in moves.due(NOON, 9)] == [other]
+    assert moves.issue([back], now=NOON) == []
+    moves.again(there, due=NOON + 9, now=NOON)
+    assert [one.id for one in moves.due(NOON, 9)] == [other]
+    moves.settle(there, State.KEPT, now=NOON)
+    assert {one.id for one in moves.due(NOON, 9)} == {back, other}
+
+
 def test_a_person_who_has_it_keeps_it_from_being_moved_back(moves: Moves) -> None:
     id_ = made(moves, wanted())
     moves.undo([id_], now=NOON)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final, Self
@@ -11,7 +12,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from tests.peers.dovecot_mailboxes import MailboxDovecot
-from tests.peers.oborona import Oborona
+from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
 
 DOMAIN: Final = "example.test"
@@ -29,21 +30,29 @@ class After:
     Args:
         users: local parts of its readers.
         settings: further ones, by SECTION.KEY.
+        policy: of 90-local.toml, over the shipped one.
     """
 
-    def __init__(self, users: Sequence[str], settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, users: Sequence[str], settings: Mapping[str, object] | None = None, *, policy: str = ""
+    ) -> None:
         self.users = tuple(users)
         self.dovecot = MailboxDovecot(users)
         self._settings = dict(settings or {})
+        self._policy = policy
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             dovecot = stack.enter_context(self.dovecot)
+            folder = dovecot.root / "policy.d"
+            shutil.copytree(SETTINGS.parent / "policy.d", folder)
+            (folder / "90-local.toml").write_text(f"# what is ours\n{self._policy}")
             self.oborona = stack.enter_context(
                 Oborona(
                     {
                         "site.name": "mx.example.test",
+                        "paths.policy": folder,
                         "milter.workers": 1,
                         "milter.drain_s": 1,
                         "reader.enabled": False,
@@ -84,16 +93,16 @@ class After:
             helo=f"host{number}.example",
         )[-1]
 
-    def campaign(self, users: Iterable[str], *, text: str = CAMPAIGN) -> list[str]:
-        """Send near-duplicates of a text, from `HOSTS` addresses; return the last replies."""
+    def campaign(self, users: Iterable[str], *, text: str = CAMPAIGN, network: int = 20) -> list[str]:
+        """Send near-duplicates of a text, from `HOSTS` addresses of a network each; return the last replies."""
         replies = []
         for user in users:
             number = next(_numbers)
             words = text.split()
             words[random.Random(number).randrange(len(words))] = f"certainly{number}"
             host = number % HOSTS
-            sender = f"doctor{number}@d{host}.example"
-            replies.append(self.post(user, " ".join(words), ip=f"{20 + host}.11.7.9", sender=sender))
+            sender = f"doctor{number}@n{network}d{host}.example"
+            replies.append(self.post(user, " ".join(words), ip=f"{network + host}.11.7.9", sender=sender))
         return replies
 
     def inbox(self, user: str) -> int:

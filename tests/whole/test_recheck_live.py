@@ -18,6 +18,11 @@ CAMPAIGN_USERS, LATER = USERS[:20], USERS[20:]
 COMPLAIN = CAMPAIGN_USERS[:10]
 OPENED = CAMPAIGN_USERS[10:13]
 UNREAD = CAMPAIGN_USERS[13:]
+TRAP = "old-shop"
+OTHER = (
+    "Good evening, the treasure of a minister who died in an accident waits in a bank for somebody who bears his name, and our office asks you"
+    " to be that person, for a third of the sum, if you tell us where you live and how you can be reached by telephone tonight."
+)
 WITHIN_S = 60.0
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
@@ -25,8 +30,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[After]:
-    # the scene has more campaign than any site of its size: what runs away is tested elsewhere
-    with After(USERS, {"recheck.runaway_share": 1}) as running:
+    with After(USERS, policy=f'[traps]\naddresses = ["{TRAP}@example.test"]\n') as running:
         yield running
 
 
@@ -93,6 +97,17 @@ def test_moves_are_taken_back(taken_back: After) -> None:
     eventually(
         lambda: all((taken_back.inbox(user), taken_back.junk(user)) == (1, 0) for user in users), WITHIN_S
     )
+
+
+def test_what_came_to_traps_is_taken_back_from_people(site: After) -> None:
+    """Three copies of another campaign come to a trap, which nobody reads; people's copies follow."""
+    users = LATER[1:]
+    assert all(reply.startswith("250 ") for reply in site.campaign(users, text=OTHER, network=90))
+    eventually(lambda: all(site.inbox(user) == 1 for user in users), WITHIN_S)
+    assert all(reply.startswith("250 ") for reply in site.campaign([TRAP] * 3, text=OTHER, network=90))
+    eventually(lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in users), WITHIN_S)
+    moved = [one for one in site.events("moved") if one["recipient"] == f"{users[0]}@example.test"]
+    assert "TRAPPED" in moved[-1]["why"]
 
 
 def _decided(site: After) -> int:

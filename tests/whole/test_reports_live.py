@@ -202,6 +202,15 @@ def test_a_feedback_loop_is_about_what_we_sent(house: House) -> None:
     )
 
 
+def test_a_new_trap_is_one_at_once(house: House) -> None:
+    file = house.folder / "policy.d/90-local.toml"
+    before = len(house.said("policy loaded"))
+    file.write_text(TRAPS.replace("old@example.test", "new@example.test"))
+    eventually(lambda: len(house.said("policy loaded")) > before, WAIT_S)
+    house.send(campaign(8), ["new@example.test"], sender="eighth@shop8.example")
+    assert house.verdict("eighth@shop8.example")["trap"] == "new@example.test"
+
+
 def test_what_was_led_here_by_mistake_stays_in_the_queue(house: House) -> None:
     house.send(b"Subject: x\r\n\r\nx\r\n", ["astray@example.test"])
     log = house.postfix.wait_log("No reports are taken for this address", WAIT_S)

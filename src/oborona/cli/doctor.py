@@ -27,6 +27,7 @@ from oborona.cli.doctor_pins import pins
 from oborona.cli.doctor_places import places
 from oborona.cli.doctor_policy import policy
 from oborona.cli.doctor_reader import reader
+from oborona.cli.doctor_reports import reports as reports_by_mail
 from oborona.cli.doctor_signatures import signatures
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
@@ -61,6 +62,7 @@ def doctor(asked: Asked) -> None:
             final,
             personal,
             intake,
+            reports_by_mail,
             mailboxes,
             postfix,
         )

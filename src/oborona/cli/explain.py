@@ -16,6 +16,7 @@ from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.explained import journaled, scanned
 from oborona.cli.explained.feedback import said_of
 from oborona.cli.explained.model import Explanation
+from oborona.cli.explained.moved import moves_of
 from oborona.cli.explained.shown import show
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
@@ -77,7 +78,9 @@ async def _entry(
     with asked.site() as site:
         rules = versions.get(entry.policy_version)
         told = await journaled.explained(entry, late, rules, asked.policy(), site)
-    told = msgspec.structs.replace(told, feedback=said_of(asked.state, entry.id))
+    told = msgspec.structs.replace(
+        told, feedback=said_of(asked.state, entry.id), moves=moves_of(asked.state, entry.id)
+    )
     _tell(told, as_json=as_json)
     if file is not None:
         await _file(asked, file, _envelope(entry), as_json=as_json, dns=dns, expected=entry)

@@ -18,6 +18,7 @@ from oborona.cli.recheck_look import look
 from oborona.cli.span import Span
 from oborona.cli.terminal import Terminal, plain
 from oborona.milter import status as statuses
+from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.moves import Move, Moves, State
 from oborona.recheck.moves_schema import FILE
@@ -131,6 +132,7 @@ def resume(asked: Asked, as_json: bool) -> None:
     """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops them."""
     with as_owner_of(asked.state), _moves(asked) as store:
         waiting = store.counted().get(State.DECIDED, 0)
+        store.set_cursor(ALLOWED, int(time.time() + RESUMED_S))
         went = store.resume()
     _end(asked, waiting if went else 0, "to be moved", as_json=as_json)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona.feedback.believing import campaigns
 from oborona.feedback.events.model import Decision, Way, What
 from oborona.feedback.word import State
 from oborona.types import Action, Amounts, Pieces, Shingle
@@ -274,3 +275,21 @@ def test_events_that_nothing_can_be_made_of_do_not_stop_those_behind(scene: Scen
     scene.run()
     assert not any(scene.event(one).counts for one in idents)
     assert scene.event(last).counts
+
+
+def test_a_flood_that_nobody_believes_hides_nothing_that_is_believed(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    complaint = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    (campaign,) = scene.log.rows("SELECT campaign FROM event WHERE id = ?", (complaint,))[0]
+    with scene.log.transaction() as db:
+        for number in range(campaigns.MOST_TOLD + 10):
+            db.execute(
+                "INSERT INTO event (what, way, time, heard, person, message_id, mailbox, source, campaign, decided, counts, rules)"
+                " VALUES ('pardon', 'sieve', ?1, ?1, ?2, '', '', '', ?3, ?1, 0, ?4)",
+                (scene.now, f"x{number}", campaign, "BRIGADE" if number % 2 else "NO_PAST UNSIGNED"),
+            )
+        found = campaigns.told(db, campaign)
+    assert complaint in [one.id for one in found]
+    assert len(found) == 1 + (campaigns.MOST_TOLD + 10) // 2, "whoever it was that spoke unsigned"
+    assert [one.id for one in found] == sorted(one.id for one in found)

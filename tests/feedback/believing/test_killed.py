@@ -143,11 +143,11 @@ def test_whoever_is_killed_where_leaves_what_the_next_one_finishes(tmp_path: Pat
     assert [row[1:3] for row in wanted["events"]][3] == (0, 0)
     assert any(row[-1] for row in wanted["words"])
     assert {row[0] for row in wanted["effects"]} == {"read"}
-    for point in range(0, MOST_POINTS, 4):
+    for point in range(0, MOST_POINTS, 7):
         found, ends = lived(tmp_path / f"killed-{point}", point, point)
         assert found == wanted, f"killed at {point}"
         if ends == {0}:
             break
     else:
         raise AssertionError("it does not come to an end")
-    assert point > 40
+    assert point > 20

@@ -128,7 +128,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(_PIECES | st.binary(max_size=20), max_size=40).map(b"".join))
 def test_any_octets_are_a_mail(octets: bytes) -> None:
     """Whatever comes is read without an error, and what is found was in it, or decoded from it: never more than came."""

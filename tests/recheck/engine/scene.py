@@ -24,7 +24,7 @@ from oborona.policy.settling import settle
 from oborona.recheck import schema
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.limits import Limits
-from oborona.recheck.engine.loop import Engine
+from oborona.recheck.engine.loop import IDLE_S, Engine
 from oborona.recheck.engine.model import Cause, Second, Touched
 from oborona.recheck.engine.mover import Mover
 from oborona.recheck.engine.rescoring import Rescorer
@@ -241,13 +241,13 @@ class Scene:
             self.engine.add(Cause.PARDON if pardon else Cause.WORD, carried(entry.shingles))
 
     async def look(self, most: int = 1000) -> None:
-        """Bring the index up, and take steps until there is nothing to do."""
+        """Bring the index up, and take steps until there is nothing to do, or moves have stopped."""
         await self.journal.flush()
         while self.index.follow(self.now):
             pass
         for _ in range(most):
             rest_s = await self.engine.step()
-            if rest_s == 0.05 and not self.engine.waiting:
+            if self.engine.paused or (rest_s == IDLE_S and not self.engine.waiting):
                 return
         raise AssertionError("it never comes to an end")
 

@@ -32,7 +32,7 @@ from tests.recheck.engine.scene import (
 )
 
 MANY = '[[rule]]\nname = "MANY"\nwhen = "mass.day >= 10"\nscore = 120\n'
-SIGNED = '[[rule]]\nname = "SIGNED"\nwhen = "signatures.spam"\nscore = 150\nsay = "{signatures.spam_why}"\n'
+SIGNED = '[[rule]]\nname = "SIGNED"\nwhen = "len(signatures.spam) > 0"\nscore = 150\nsay = "{signatures.spam_why}"\n'
 LINKED = " Look at https://www.pills.example/buy?x=1 at once."
 
 
@@ -106,7 +106,7 @@ async def test_what_was_found_late_moves_a_message(tmp_path: Path) -> None:
     async with scene(tmp_path, rule) as made:
         one = await made.deliver(letter(1, CAMPAIGN))
         finding = Finding("executable-attachment", "a program")
-        facts = {"findings": [*one.facts["findings"], finding.name]}  # type: ignore[misc]
+        facts: dict[str, object] = {"findings": [*one.facts["findings"], finding.name]}  # type: ignore[misc]
         made.later(
             Late(
                 id=one.id,
@@ -119,7 +119,7 @@ async def test_what_was_found_late_moves_a_message(tmp_path: Path) -> None:
                 decided_by="SEEN",
                 findings=(finding,),
                 facts=facts,
-            )  # fmt: skip
+            )
         )
         await made.look()
         (move,) = made.made(one)
@@ -201,8 +201,7 @@ async def test_a_rule_that_needs_the_text_moves_nothing_because_it_can_not_be_ju
 
 
 async def test_who_allows_its_sender_keeps_it(tmp_path: Path) -> None:
-    allow = '[[rule]]\nname = "PROVED"\nwhen = "sender_proved == \'\'"\nscore = 0\n'
-    async with scene(tmp_path, COMPLAINED, allow) as made:
+    async with scene(tmp_path, COMPLAINED) as made:
         one = await made.deliver(
             letter(1, CAMPAIGN),
             recipients=("bob@b.example", "eve@b.example"),

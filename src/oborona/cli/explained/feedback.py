@@ -10,6 +10,7 @@ from typing import Final
 import click
 import msgspec
 
+from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
 from oborona.feedback.believing.following import mark_of
@@ -65,7 +66,7 @@ def said_of(state: Path, ident: int) -> tuple[Said, ...]:
     if not (state / schema.FILE).exists():
         return ()
     try:
-        with ExitStack() as stack:
+        with as_owner_of(state), ExitStack() as stack:
             log = stack.enter_context(Log(state / schema.FILE, make=False))
             words = (
                 stack.enter_context(Store(state / WORDS, make=False)) if (state / WORDS).exists() else None

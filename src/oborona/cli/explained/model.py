@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from oborona.cli.explained.feedback import Said
+from oborona.cli.explained.moved import Moved
 from oborona.types import Action, Finding, RuleHit, Verdict, Would
 
 
@@ -79,6 +80,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     changed_rules: tuple[Change, ...] = ()  # scores; null: it did not fire
     changed_facts: tuple[Change, ...] = ()
     feedback: tuple[Said, ...] = ()  # what was said of it, in order
+    moves: tuple[Moved, ...] = ()  # what the second look did with its copies, in order
     content_model: dict[str, Any] | None = (
         None  # margin, its parts by view, and the runs and traits that pulled most
     )

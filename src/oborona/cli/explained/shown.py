@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from oborona.cli.explained import feedback
+from oborona.cli.explained import feedback, moved
 from oborona.cli.explained.model import Explanation, Side
 from oborona.cli.terminal import Terminal, plain
 from oborona.policy.fact_table import TABLE
@@ -28,6 +28,7 @@ def show(console: Terminal, one: Explanation) -> None:
     if one.late is not None:
         _late(console, one.late)
     feedback.show(console, one.feedback)
+    moved.show(console, one.moves)
     _models(console, one)
     _facts(console, one)
     _counts(console, one)
