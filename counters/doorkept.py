@@ -28,7 +28,6 @@ from typing import Final
 
 import lmdb
 import numpy as np
-import numpy.typing as npt
 
 from oborona.counters import doorkeeper
 from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, Changes, Slots
@@ -171,7 +170,7 @@ class DoorkeeperReader:
             return []
         if note != self._note:
             found = _map(self._path, note, writable=False)
-            self._slots = None if found is None else memoryview(found.reshape(-1))
+            self._slots = None if found is None else found.reshape(-1).data
             self._note = note if found is not None else b""
         if self._slots is None:
             return []

@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Final
 
 import lmdb
+
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.record import CELL_BYTES
 from oborona.counters.remembered import Remembered

@@ -1,7 +1,9 @@
 # The part of pyspf 2.0.14 that is used here.
 
 from ipaddress import IPv4Address, IPv6Address
+from re import Pattern
 
+RE_SPF: Pattern[bytes]
 MAX_PTR: int
 MAX_VOID_LOOKUPS: int
 
