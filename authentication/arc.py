@@ -47,6 +47,11 @@ Sets = list[dict[bytes, int]]
 """ARC sets from the first to the newest: name of the field to its place in the letter."""
 
 
+def is_sealed(letter: Letter) -> bool:
+    """Tell whether a message has a field of a chain; most have none, and `verify_arc` has nothing to say of them."""
+    return any(name in letter.places for name in _FIELDS)
+
+
 def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
     """Return the names of the first key records (TXT) that `verify_arc` will ask for, so that they can be asked for at once.
 

@@ -12,14 +12,14 @@ within the time of one budget.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Container, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from oborona.authentication import dkim
-from oborona.authentication.arc import arc_questions, verify_arc
+from oborona.authentication.arc import arc_questions, is_sealed, verify_arc
 from oborona.authentication.dkim import verify_dkim
 from oborona.authentication.dmarc import check_dmarc, dmarc_questions
 from oborona.authentication.letter import Letter
@@ -52,7 +52,7 @@ async def verify(
     """
     keys = asker()
     async with asyncio.TaskGroup() as group:
-        sealing = group.create_task(_chain(letter, asker(), trusted, now))
+        sealing = group.create_task(_chain(letter, asker(), trusted, now)) if is_sealed(letter) else None
         sending = group.create_task(envelope)
         signatures, more = await _signatures(letter, from_domains, keys, limit, now)
         judged = partial(check_dmarc, from_domains, dkim=signatures, asker=keys, sample=sample)
@@ -65,7 +65,7 @@ async def verify(
         identity,
         dkim=signatures,
         dkim_more=more,
-        arc=sealing.result(),
+        arc=Arc() if sealing is None else sealing.result(),
         dmarc=await judged(spf=identity.spf),
     )
 
@@ -83,6 +83,9 @@ async def _chain(letter: Letter, asker: Asker, trusted: Container[str], now: flo
     return await verify_arc(letter, asker, now=now, trusted=trusted)
 
 
-async def _ask(names: Iterable[str], asker: Asker) -> None:
+async def _ask(names: Sequence[str], asker: Asker) -> None:
     """Ask for TXT records all at once: those that stand first have the budget first, and the asker remembers what it was told."""
-    await asyncio.gather(*(asker.ask(name, Kind.TXT) for name in names))
+    if len(names) == 1:
+        await asker.ask(names[0], Kind.TXT)
+    elif names:
+        await asyncio.gather(*(asker.ask(name, Kind.TXT) for name in names))
