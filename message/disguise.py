@@ -13,6 +13,7 @@ text spaced out from end to end the words run into one.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import re2
@@ -33,6 +34,7 @@ _LETTERS: Final = bytes.maketrans(b"0134579$!@", b"oleastgsia")
 _SINGLE: Final = re.compile(r" [^\W\d_](?: ++[^\W\d_]){2,}(?!\w)")
 
 
+@lru_cache(maxsize=4)  # text and subject are looked at twice: for what is counted, and for signatures
 def letters_for_signs(octets: bytes) -> bytes:
     """Return a text with letters where digits and signs stand for them inside words.
 

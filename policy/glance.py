@@ -60,8 +60,9 @@ async def glance(
         return Glance(verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score))
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
-    known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
-    pin_address(known, pins_of(asked(pieces), site.pins, now))
+    shingles = asked(pieces)
+    known, faults = await read_known(site.counters, shingles, now, policy.compiled.timelines)
+    pin_address(known, pins_of(shingles, site.pins, now))
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
         by_history, wait_s = _remembered(known, envelope, policy)

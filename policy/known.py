@@ -88,9 +88,13 @@ class Known:
         self._lines = lines or {}
         self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
-        self._rows: dict[int, Totals] = {}
+        self._rows = found = dict[int, Totals]()
         for (kind, _), rows in zip(shingles, totals, strict=True):
-            self._rows.setdefault(kind, []).append(rows)
+            have = found.get(kind)
+            if have is None:
+                found[kind] = [rows]
+            else:
+                have.append(rows)
 
     @property
     def rows(self) -> Mapping[int, Totals]:

@@ -43,6 +43,7 @@ forget`, `oborona reputation set`).  `docs/repip.md` has what it refuses in thir
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -124,6 +125,7 @@ class _Evidence(NamedTuple):
         return self.all_good >= SPOKEN_LEAST and self.all_good > self.all_bad
 
 
+@lru_cache(maxsize=256)  # a client's is asked for at its connection and again with its message
 def judge(address: History, network: History) -> RepIP:
     """Return the flag of an address.
 

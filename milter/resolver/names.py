@@ -9,6 +9,7 @@ become A-labels (`oborona.domains`).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from oborona.domains import a_labels
@@ -28,6 +29,7 @@ class Malformed(Exception):  # noqa: N818 - says what a message is
     """A message that can't be read."""
 
 
+@lru_cache(maxsize=1024)  # a message has some three names, each looked for and asked about by several checks
 def encode(name: str) -> bytes | None:
     """Return a name as it travels, in lower case; None when it can be no name that anybody asks for.
 
