@@ -7,7 +7,6 @@ policy file costs nothing for a list of a million entries beside it.
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ Look = tuple[int, int, int, int]
 """Times of change of contents and of the file, size, number."""
 
 
-def look(path: Path | os.DirEntry[str]) -> Look:
+def look(path: Path) -> Look:
     """Return what changes whenever a file does, zeros where it can't be looked at."""
     try:
         found = path.stat()

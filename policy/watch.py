@@ -7,7 +7,6 @@ clock tick of the file system, is not seen; `force` reads whatever the state say
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,7 @@ from oborona.errors import PolicyError
 from oborona.policy.before import Before
 from oborona.policy.expression import Schema, ToCode, code_of
 from oborona.policy.list_files import look
-from oborona.policy.load import Policy, load_policy
+from oborona.policy.load import Policy, load_policy, policy_files
 
 SUFFIXES: Final = (".toml", ".list", ".lua")  # of the files that a policy is made of
 FolderState = tuple[tuple[str, int, int, int, int], ...]
@@ -27,13 +26,10 @@ def folder_state(directory: Path) -> FolderState:
     Never raises; a folder that cannot be read has the empty state, a file that vanishes meanwhile zeros.
     """
     try:
-        with os.scandir(
-            directory
-        ) as entries:  # many times a second: a `Path` for each file would cost most of it
-            files = {one.name: one for one in entries if one.name.endswith(SUFFIXES) and one.name[0] != "."}
-    except (OSError, ValueError):
+        files = policy_files(directory, *SUFFIXES)
+    except PolicyError:
         return ()
-    return tuple((name, *look(files[name])) for name in sorted(files))
+    return tuple((path.name, *look(path)) for path in files)
 
 
 class LivePolicy:
