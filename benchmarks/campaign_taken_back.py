@@ -2,10 +2,11 @@
 
     python benchmarks/campaign_taken_back.py                    500 mailboxes; needs root, Postfix and Dovecot
     python benchmarks/campaign_taken_back.py --mailboxes 100
+    python benchmarks/campaign_taken_back.py --brigade 200      then so many readers, who were bought, move theirs back from Junk
 
 Near-duplicates are delivered to all of them, a tenth of the readers opens theirs, ten move theirs to Junk with IMAP.  Prints one JSON line: seconds of the delivery;
 seconds from the tenth complaint until the first unread copy, and the last, is in Junk; how many copies that were opened are where they
-were; what became of the next copy; seconds of CPU that our processes took meanwhile, and whether moves stopped.
+were; what became of the next copy; after the brigade, how many copies of others left Junk and what became of a further copy; seconds of CPU that our processes took meanwhile, and whether moves stopped.
 """
 
 from __future__ import annotations
@@ -52,12 +53,42 @@ def _moved(site: After, users: Sequence[str]) -> int:
     return sum((site.inbox(one), site.junk(one)) == (0, 1) for one in users)
 
 
-def measured(mailboxes: int) -> dict[str, object]:
+def _next_copy(site: After, user: str) -> str:
+    """Send another copy to a reader who has none; return what became of it."""
+    (reply,) = site.campaign([user])
+    if reply.startswith("550"):
+        return "refused"
+    until("the next copy", lambda: site.junk(user) + site.inbox(user) > 0)
+    return "filed" if site.junk(user) else "delivered"
+
+
+def _decided(site: After) -> int:
+    """Return how many pardons were decided about."""
+    said = site.oborona.run("feedback", "list", "--what", "pardon", "--last", "100000", "--json").stdout
+    return sum(json.loads(line)["decided"] is not None for line in said.splitlines())
+
+
+def _brigade(site: After, users: Sequence[str], bought: int) -> dict[str, object]:
+    """Let bought accounts pardon; return what changed for the others."""
+    for user in users[:bought]:
+        site.drag(user, "Junk", "INBOX")
+    until("all pardons decided", lambda: _decided(site) >= bought)
+    time.sleep(5)  # whatever would follow from them follows within that
+    others = users[bought:]
+    return {
+        "pardoned": bought,
+        "kept_by_who_pardoned": sum(site.inbox(one) == 1 for one in users[:bought]),
+        "others_changed": len(others) - _moved(site, others),
+        "copy_after_pardons": _next_copy(site, "last"),
+    }
+
+
+def measured(mailboxes: int, bought: int = 0) -> dict[str, object]:
     """Return the figures."""
     users = [f"reader{number}" for number in range(mailboxes)]
     opened = users[COMPLAIN : COMPLAIN + mailboxes // 10]
     unread = users[COMPLAIN + mailboxes // 10 :]
-    with After([*users, "later"]) as site:
+    with After([*users, "later", "last"]) as site:
         began = time.monotonic()
         site.campaign(users)
         until("delivery", lambda: sum(site.dovecot.counts().values()) >= mailboxes)
@@ -79,9 +110,8 @@ def measured(mailboxes: int) -> dict[str, object]:
             moved = _moved(site, unread)
         last_s = time.monotonic() - complained
         used = cpu_s(process.pid) - used
-        (reply,) = site.campaign(["later"])
-        if reply.startswith("250 "):
-            until("the next copy", lambda: site.junk("later") + site.inbox("later") > 0)
+        copy = _next_copy(site, "later")
+        brigade = _brigade(site, unread, bought) if bought else {}
         said = json.loads(site.oborona.run("recheck", "status", "--json").stdout)
         return {
             "mailboxes": mailboxes,
@@ -93,11 +123,8 @@ def measured(mailboxes: int) -> dict[str, object]:
             "moved": moved,
             "opened_stay": sum((site.inbox(one), site.junk(one)) == (1, 0) for one in opened),
             "opened": len(opened),
-            "next_copy": "refused"
-            if reply.startswith("550")
-            else "filed"
-            if site.junk("later")
-            else "delivered",
+            "next_copy": copy,
+            **brigade,
             "cpu_s": round(used, 2),
             "moves": said["moves"],
             "stopped": said["paused"],
@@ -110,7 +137,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mailboxes", type=int, default=500)
-    json.dump(measured(parser.parse_args().mailboxes), sys.stdout)
+    parser.add_argument("--brigade", type=int, default=0)
+    asked = parser.parse_args()
+    json.dump(measured(asked.mailboxes, asked.brigade), sys.stdout)
     print()
 
 

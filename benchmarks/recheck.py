@@ -40,6 +40,7 @@ from oborona.counters.writer import CounterWriter  # noqa: E402
 from oborona.message.hashing import Type  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
 from oborona.milter.journaled import entry_of  # noqa: E402
+from oborona.milter.recheck.second import COLLECT_AFTER  # noqa: E402
 from oborona.policy.evidence import Silence  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
@@ -240,15 +241,16 @@ async def one_core(rescorer: Rescorer, journal: Delivered, now: float) -> dict[s
     rates = {"loop_us": _loop_us()}
     gc.collect()
     gc.freeze()  # as the keeper does
+    gc.set_threshold(*COLLECT_AFTER)
     await rescorer.again(await journal.taken(some[:AT_ONCE]), Cause.ASKED, now)
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
         taken = await journal.taken(some[start : start + AT_ONCE])
-        await rescorer.again(taken, Cause.ASKED, now)
+        await rescorer.again(taken, Cause.CLOCK, now + start)  # another moment each: all counts are read
     rates["rescored_per_s"] = len(some) / (time.process_time() - before)
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
-        await rescorer.worth(await journal.briefs_of(some[start : start + AT_ONCE]), now)
+        await rescorer.worth(await journal.briefs_of(some[start : start + AT_ONCE]), now + start)
     rates["glanced_per_s"] = len(some) / (time.process_time() - before)
     return rates
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ import msgspec
 from oborona.errors import StoreError
 from oborona.feedback.events.model import Event, Way, What
 from oborona.feedback.events.taking import Taking
+from oborona.milter.intake.rations import Rations
 from oborona.milter.log import event as say
 from oborona.milter.reply import Answer, Reply
 from oborona.policy.load import Policy
@@ -127,6 +129,7 @@ class Trapping:
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
+        self._rations = Rations()
         self._taking: Taking | None = None
         self._trouble = False
         self.outcomes: dict[str, int] = {}  # new, known, failed → messages to traps
@@ -137,7 +140,7 @@ class Trapping:
             if self._taking is None:
                 self._taking = await Taking(self._path, clock=self._clock).__aenter__()
             async with asyncio.timeout(KEEP_S):
-                receipt = await self._taking.take(event)
+                receipt = await self._taking.take(self._rations.cut(event, time.monotonic()))
         except (StoreError, TimeoutError) as error:
             if not self._trouble:
                 say(log, logging.ERROR, "mail to traps is not written down", error=error)

@@ -126,10 +126,17 @@ class Moves(SharedFile):
                 ).fetchall()
             ]
 
-    def due(self, now: float, most: int) -> list[Move]:
-        """Return moves whose time has come, of the newest messages first; of one copy the first that is not settled."""
+    def due(self, now: float, most: int, *, back: bool = False) -> list[Move]:
+        """Return moves whose time has come, of the newest messages first; of one copy the first that is not settled.
+
+        Args:
+            now: Unix seconds.
+            most: so many.
+            back: only those that take others back.
+        """
+        only = " AND undoes IS NOT NULL" if back else ""
         return self._moves(
-            f"WHERE state = 'decided' AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?", now, most
+            f"WHERE state = 'decided'{only} AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?", now, most
         )
 
     def issue(self, ids: Iterable[int], *, now: float) -> list[int]:

@@ -44,7 +44,7 @@ READ_A_DAY: Final = 200  # raw copies of a person: antifraud believes no more th
 DAY_S: Final = 86_400
 _SAID_BEFORE: Final = (
     "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"
-    " AND message IS NOT NULL AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
+    " AND message IS NOT NULL AND rules <> 'OPPOSITE' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
 )
 
 log = logging.getLogger("oborona.trainer")

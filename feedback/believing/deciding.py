@@ -17,6 +17,9 @@ from oborona.feedback.events.model import Decision, Stored, Way, What
 
 OPPOSITE: Final = "OPPOSITE"  # the same person said the opposite later
 UNREADABLE: Final = "UNREADABLE"  # there is nothing in it that can be judged
+TOLD_LATE_S: Final = (
+    1.0  # from when it was done to when it was written down: it lay in a spool, or a program told of it later
+)
 DUPLICATE: Final = "DUPLICATE"  # as the rule of antifraud
 _WORDS: Final = (What.COMPLAINT, What.PARDON)
 
@@ -41,6 +44,18 @@ def decide_event(
     ident = known.id if known is not None else None if about.forged else event.ident
     before = _earlier(db, event, about.message, ident)
     earlier = before[1] if before is not None else None
+    if (
+        before is not None
+        and earlier is not event.what
+        and event.time < min(before[2], event.heard - TOLD_LATE_S)
+    ):
+        db.execute(
+            "UPDATE event SET ident = ?, message = ? WHERE id = ?", (ident, about.message or None, event.id)
+        )
+        say = f"the person said the opposite later, in event {before[0]}"
+        past = Decision(counts=False, own=False, rules=(OPPOSITE,), say=say)
+        decide(db, event.id, past, now)
+        return past
     campaign = campaigns.campaign_of(db, about.pieces, now) if event.what in KINDS else 0
     record = persons.record_of(db, event.person, now) if event.person else persons.NOBODY
     circumstances = Circumstances(
@@ -97,18 +112,18 @@ def decide_event(
 
 def _earlier(
     db: sqlite3.Connection, event: Stored, message: bytes, ident: int | None
-) -> tuple[int, What] | None:
-    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same, with its id.
+) -> tuple[int, What, float] | None:
+    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same: id, what, when it was done.
 
     What another site reports in somebody's name, and what they say here themselves, know nothing of each other: a report is anybody's.
     """
     kinds = _WORDS if event.what in _WORDS else (event.what,)
     row = db.execute(
-        "SELECT id, what FROM event WHERE person = ? AND (message = ? OR ident = ?) AND id < ?"  # noqa: S608 - marks alone
-        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL AND (way = 'report') = ? ORDER BY id DESC LIMIT 1",
+        "SELECT id, what, time FROM event WHERE person = ? AND (message = ? OR ident = ?) AND id < ?"  # noqa: S608 - marks alone
+        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1",
         (event.person, message or None, ident, event.id, *kinds, event.way is Way.REPORT),
     ).fetchone()
-    return None if row is None else (row[0], What(row[1]))
+    return None if row is None else (row[0], What(row[1]), row[2])
 
 
 def _withdraw(db: sqlite3.Connection, ident: int, by: int, now: float) -> None:

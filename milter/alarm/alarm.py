@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +24,7 @@ from oborona.config import Settings
 from oborona.config.alarm import Alarm as AlarmSettings
 from oborona.errors import ConfigError
 from oborona.milter.alarm.letter import hand_in, letter
-from oborona.milter.alarm.model import Alert
+from oborona.milter.alarm.model import Alert, plain
 from oborona.milter.alarm.webhook import Undelivered, post
 from oborona.milter.log import event
 
@@ -96,6 +96,7 @@ class Alarm:
                 text=alert.text,
                 **{f"evidence_{name}": value for name, value in alert.evidence.items()},
             )
+            alert = _encodable(alert)
             if self._closing or not (self._settings.webhook or self._settings.mail_to):
                 return
             waits = self._waiting.get(alert.kind)
@@ -231,6 +232,21 @@ def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Ala
         if len(key) < MIN_KEY_BYTES:
             raise ConfigError(f"alarm.webhook_key_file: {file} holds less than {MIN_KEY_BYTES} bytes")
     return Alarm(settings.alarm, site, key, clock=clock)
+
+
+def _encodable(alert: Alert) -> Alert:
+    """Return an alert whose texts any encoding takes."""
+    return msgspec.structs.replace(
+        alert, title=plain(alert.title), text=plain(alert.text), evidence=_plain(alert.evidence)
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _body(alert: Alert, more: int, site: str) -> bytes:

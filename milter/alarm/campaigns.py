@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from oborona.message.hashing import Type
-from oborona.milter.alarm.model import Alert, Kind, Sighting
+from oborona.milter.alarm.model import Alert, Kind, Sighting, plain
 from oborona.policy.own import is_own
 from oborona.policy.scan import Scan
 
@@ -49,8 +49,8 @@ def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
     return Sighting(
         name=name,
         time=now,
-        subject=scanned.message.subject[:MOST_TEXT],
-        sender=envelope.sender[:MOST_TEXT],
+        subject=plain(scanned.message.subject[:MOST_TEXT]),
+        sender=plain(envelope.sender[:MOST_TEXT]),
         client=envelope.client.ip,
         hour=hour,
         ips=ips,

@@ -40,3 +40,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     complaints: int
     traps: int
     verdict: str
+
+
+def plain(text: str) -> str:
+    """Return a text that any encoding takes: a peer's can hold lone surrogates, which neither JSON nor mail does."""
+    return text.encode("utf-8", "replace").decode()

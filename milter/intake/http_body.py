@@ -70,7 +70,7 @@ def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> E
     Args:
         said: its words.
         key: of the site, for signatures.
-        once: the client's name for it, under which it counts once; empty = each counts.
+        once: a name for it, the client's own, under which what it says of a person counts once; empty = each counts.
         source: the client.
         now: Unix seconds.
 
@@ -103,7 +103,7 @@ def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> E
         raw=said.raw,
         mailbox=said.mailbox.encode("utf-8", "backslashreplace").decode(),
         source=source,
-        key=_digest(once) if once else b"",
+        key=_digest(f"{said.what} {person} {once}") if once else b"",
     )
 
 

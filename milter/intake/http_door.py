@@ -121,8 +121,12 @@ class HttpServer(Acceptor):
             self._tokens.refresh()
         except ConfigError as error:
             say(log, logging.ERROR, "the tokens stay as they were", error=error)
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return self._tokens.knows(token.strip()) and scheme.lower() == "bearer"
+        scheme = request.headers.get("Authorization", "").partition(" ")[0]
+        return self._tokens.knows(_token(request)) and scheme.lower() == "bearer"
+
+    def _client(self, request: web.BaseRequest) -> str:
+        """Return what tells a client's names for its requests from those of others."""
+        return "" if self._tokens is None else _token(request)
 
     async def _feedback(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.headers.get("Content-Encoding", "identity") != "identity":
@@ -146,7 +150,11 @@ class HttpServer(Acceptor):
         try:
             said = from_json(body) if kind == "application/json" else from_message(body, _words(request))
             event = event_of(
-                said, key=self._key, once=once, source=request.remote or "local", now=time.time()
+                said,
+                key=self._key,
+                once=f"{self._client(request)} {once}" if once else "",
+                source=request.remote or "local",
+                now=time.time(),
             )
         except PeerError as error:
             return self._wrong(400, str(error))
@@ -201,6 +209,10 @@ class _Connection(RequestHandler):
     def cut(self) -> None:
         """Close without ceremony."""
         self.force_close()
+
+
+def _token(request: web.BaseRequest) -> str:
+    return request.headers.get("Authorization", "").partition(" ")[2].strip()
 
 
 async def _body(request: web.BaseRequest, limit: int) -> bytes | None:

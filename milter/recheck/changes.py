@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from oborona.errors import StoreError
 from oborona.feedback.connection import Connection
 from oborona.feedback.ledger import Ledger
 from oborona.feedback.schema import FILE as WORDS
@@ -80,6 +81,8 @@ class Changes:
         self._fresh: dict[str, Signature] = {}
         self._gone: set[str] = set()
         self._signed = Signed({}, hasher)
+        self._noted = ""  # version of the policy whose change was told
+        self.failed: StoreError | None = None  # of the last look
 
     @property
     def signed(self) -> Signed:
@@ -87,12 +90,15 @@ class Changes:
         return self._signed
 
     def look(self) -> list[Change]:
-        """Return what has changed.
-
-        Raises:
-            StoreError: a store can't be read; what it has is told later.
-        """
-        return [*self._of_policy(), *self._of_words(), *self._of_signatures(), *self._of_pins()]
+        """Return what has changed; where a store can't be read (`failed`), what it has is told later, and the others are told all the same."""
+        found: list[Change] = []
+        self.failed = None
+        for part in (self._of_policy, self._of_words, self._of_signatures, self._of_pins):
+            try:
+                found += list(part())
+            except StoreError as error:
+                self.failed = self.failed or error
+        return found
 
     def close(self) -> None:
         """Let the stores go."""
@@ -103,17 +109,20 @@ class Changes:
 
     def _of_policy(self) -> Iterator[Change]:
         before = self._policy.current
-        if not self._policy.look():
-            return
+        changed = self._policy.look()
         policy = self._policy.current
-        assert policy is not None
+        if policy is None:
+            return
+        if changed and before is not None:
+            self._file_signatures(before.signatures, policy.signatures)
+        if policy.version == self._noted:
+            return
         number = int(policy.version, 16)
         known = self._moves.cursor("policy", -1)
-        if before is not None:
-            self._file_signatures(before.signatures, policy.signatures)
         if known not in (-1, number):
             yield Change(Cause.POLICY, ())
         self._moves.set_cursor("policy", number)
+        self._noted = policy.version
 
     def _of_words(self) -> Iterator[Change]:
         new = self._words is None

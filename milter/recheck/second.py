@@ -60,6 +60,7 @@ LOOK_S: Final = 0.1  # between looks at what has changed
 MOVE_S: Final = 0.05  # between looks at what is to be moved
 TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
+COLLECT_AFTER: Final = (50_000, 20, 10)  # objects more than before; a batch of messages leaves none behind
 EXAMPLES: Final = 5  # messages that an alert names
 
 log = logging.getLogger("oborona.recheck")
@@ -116,7 +117,6 @@ class SecondLook:
             "campaigns": Trouble("campaigns are not looked for", "campaigns are looked for again"),
             "report": Trouble("no status for metrics", "there is a status for metrics again"),
         }
-        self._resumed = False  # what another process has left on its way is made
         self.engine: Engine | None = None
         self.mover: Mover | None = None
 
@@ -258,12 +258,11 @@ class SecondLook:
     async def _changed(self, changes: Changes, engine: Engine) -> float:
         for one in await asyncio.to_thread(changes.look):
             engine.add(one.cause, one.pieces, echo=one.echo)
+        if changes.failed is not None:
+            raise changes.failed
         return 0.0
 
     async def _move(self, mover: Mover) -> float:
-        if not self._resumed:
-            await mover.resume()
-            self._resumed = True
         made = await mover.step()
         return -MOVE_S if made else 0.0
 
@@ -302,8 +301,10 @@ class SecondLook:
             one is not other for one, other in zip(made_of, self._made_of, strict=False)
         ):
             self._made_of = made_of
+            gc.unfreeze()  # else a policy that is no longer in force would stay for ever
             gc.collect()
             gc.freeze()  # a policy is a million objects, and the collector need not look at them for each few messages
+            gc.set_threshold(*COLLECT_AFTER)
             self._rescorer = Rescorer(
                 self._site,
                 policy,

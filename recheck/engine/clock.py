@@ -48,8 +48,10 @@ class Clock:
         for _ in looks:
             self._turn = (self._turn + 1) % len(looks)
             look_s = looks[self._turn]
-            self._places[look_s] = max(self._places[look_s], first_at(now - look_s - LATE_S))
             before = first_at(now - look_s)
+            if self._places[look_s] > first_at(now - look_s + LATE_S):  # the clock was ahead, and is not now
+                self._places[look_s] = before - 1
+            self._places[look_s] = max(self._places[look_s], first_at(now - look_s - LATE_S))
             if before > self._places[look_s] + 1:
                 return Due(look_s, self._places[look_s], before)
         return None

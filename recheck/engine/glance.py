@@ -71,6 +71,15 @@ def _row_moved(then: list[list[int]], now: list[list[int]]) -> bool:
     return now[_DAY][_SEEN] > 2 * then[_DAY][_SEEN] + MORE_SEEN
 
 
+def lost(then: Known, now: Known) -> bool:
+    """Tell whether counts were lost since a message was judged: its pieces were seen in less than half as many messages as then."""
+    return 2 * _seen(now) < _seen(then)
+
+
+def _seen(known: Known) -> int:
+    return sum(row[_FORTNIGHT][_SEEN] for rows in known.rows.values() for row in rows)
+
+
 def spoken_against(then: Known, now: Known) -> bool:
     """Tell whether people complained of a message's text, links or files, or a trap got them, since it was judged."""
     return any(

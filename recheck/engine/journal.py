@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from oborona.recheck import ident, rows
 from oborona.recheck.engine.copies import PASSED
 from oborona.recheck.engine.model import Brief, Taken
 from oborona.recheck.entry import Went
+from oborona.recheck.kept import without_counts
 from oborona.recheck.reading import DAMAGED, ENTRIES, Reader, entry_of
 
 _BRIEF: Final = (
@@ -38,7 +41,11 @@ class Delivered(Reader):
             try:
                 if one in found:
                     later = rows.unpack_late(late[one]) if one in late else None
-                    taken.append(Taken(entry_of(found[one]), later, tuple(went.get(one, ()))))
+                    *plain, kept, names = found[one]
+                    entry = entry_of((*plain, None, names))
+                    if kept is not None:  # its counts are asked for only where it moves
+                        entry = msgspec.structs.replace(entry, kept=without_counts(kept))
+                    taken.append(Taken(entry, later, tuple(went.get(one, ())), kept))
             except DAMAGED:
                 continue
         return taken

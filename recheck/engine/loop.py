@@ -22,12 +22,12 @@ from oborona.errors import StoreError
 from oborona.recheck.engine.clock import Clock, name_of
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.limits import Limits
-from oborona.recheck.engine.model import Cause, Second, Taken
+from oborona.recheck.engine.model import Brief, Cause, Second, Taken
 from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
 from oborona.recheck.engine.runaway import HOUR_S, Runaway
-from oborona.recheck.engine.work import Work
+from oborona.recheck.engine.work import MOST_PIECES, Work
 from oborona.recheck.ident import first_at, to_text
-from oborona.recheck.moves import Moves
+from oborona.recheck.moves import Decision, Moves
 from oborona.types import Shingle
 
 FOUND_AT_ONCE: Final = 64  # messages of one step
@@ -146,6 +146,10 @@ class Engine:
             echo: counts of it may still be on their way: look again soon.
         """
         pieces = tuple(pieces)
+        for some in [pieces[at : at + MOST_PIECES] for at in range(0, len(pieces), MOST_PIECES)] or [()]:
+            self._add(cause, some, echo=echo)
+
+    def _add(self, cause: Cause, pieces: tuple[Shingle, ...], *, echo: bool) -> None:
         self._work.add(cause, pieces)
         if echo and len(self._echoes) < MOST_ECHOES:
             now = self._clock()
@@ -219,17 +223,24 @@ class Engine:
             briefs = await self._journal.briefs(due.after, due.before, CLOCK_AT_ONCE)
             for start in range(0, len(briefs), AT_ONCE):
                 some = briefs[start : start + AT_ONCE]
-                self.done["glanced"] += len(some)
-                await self._look(rescorer, await rescorer.worth(some, now), Cause.CLOCK, now)
+                await self._look(rescorer, await self._glance(rescorer, some, now), Cause.CLOCK, now)
             self._times.came(due, briefs[-1].id if len(briefs) == CLOCK_AT_ONCE else None)
             if briefs:
                 return True
         return found
 
     async def _worth(self, rescorer: Rescorer, ids: Sequence[int], now: float) -> list[int]:
-        briefs = await self._journal.briefs_of(ids)
+        return await self._glance(rescorer, await self._journal.briefs_of(ids), now)
+
+    async def _glance(self, rescorer: Rescorer, briefs: Sequence[Brief], now: float) -> list[int]:
         self.done["glanced"] += len(briefs)
-        return await rescorer.worth(briefs, now)
+        try:
+            return await rescorer.worth(briefs, now)
+        except StoreError:
+            raise
+        except Exception:  # the barrier: who can't be glanced at is judged again, and that has its own
+            log.exception("fault in a glance, from id=%s on", to_text(briefs[0].id))
+            return [one.id for one in briefs]
 
     def _undecided(self, ids: Sequence[int]) -> list[int]:
         return [one for one in ids if not self._moves.of(one)]
@@ -275,10 +286,23 @@ class Engine:
                 log.error("moves have stopped", extra={"fields": {"why": why}})
                 await self._stopped(why)
         decisions = [move for one in moving for move in one.moves]
-        new = await asyncio.to_thread(lambda: self._moves.decide(decisions, now=now))
+        new = await self._written(decisions, now)
         self.done["decided"] += len(new)
         if new:
             await self._decided(moving)
+
+    async def _written(self, decisions: Sequence[Decision], now: float) -> list[int]:
+        """Write decisions down; return the ids of the new moves."""
+        try:
+            return await asyncio.to_thread(lambda: self._moves.decide(decisions, now=now))
+        except StoreError:
+            raise
+        except Exception:
+            if len(decisions) == 1:  # the barrier: a name that no store takes is not the next one's fault
+                log.exception("fault id=%s: its move can't be written down", to_text(decisions[0].message))
+                self.done["failed"] += 1
+                return []
+            return [new for one in decisions for new in await self._written([one], now)]
 
     async def _passed(self, now: float) -> int:
         """Return how many messages passed in the last hour; counted every few seconds."""

@@ -33,6 +33,9 @@ class Taken(NamedTuple):
     entry: Entry
     late: Late | None = None
     went: tuple[Went, ...] = ()  # where copies went, as the delivery door has told
+    kept: bytes | None = (
+        None  # packed, with the counts that the entry's own has not; None = the entry's own has them
+    )
 
 
 class Brief(NamedTuple):

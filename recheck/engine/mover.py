@@ -11,7 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from oborona.recheck.ident import time_of, to_text
 from oborona.recheck.mailboxes.model import Done, Letter, Mailboxes, Outcome
@@ -21,8 +21,11 @@ BATCH: Final = 32  # letters in one call to the mailboxes
 CALLS: Final = 4  # at once
 FIRST_RETRY_S: Final = 2.0  # after the first time that a mailbox was busy; doubled with each
 LAST_RETRY_S: Final = 300.0
+ARRIVES_S: Final = 600.0  # a message that is younger and nowhere may still be on its way to the mailbox
 NO_MAILBOXES: Final = "no mailboxes are set"
 TOO_OLD: Final = "its mailbox could not be asked until it was too old"
+
+_Found = TypeVar("_Found")
 
 log = logging.getLogger("oborona.recheck")
 
@@ -72,13 +75,16 @@ class Mover:
         self._window_s = window_s
         self._clock = clock
         self._busy = ""  # said once
+        self._one = asyncio.Lock()  # calls end at the same time, and the store is for one thread at a time
+        self._left = True  # something may be on its way that nobody makes
         self.outcomes: Counter[str] = Counter()  # of letters, since the start
         self.first: float | None = None  # when the first move of all was asked for, Unix seconds
 
     async def resume(self) -> int:
-        """Make what somebody who died has left on its way; return how many."""
-        left = await asyncio.to_thread(self._moves.issued)
+        """Make what is on its way and made by nobody: somebody died, or could not write down what became of it; return how many."""
+        left = await self._stored(self._moves.issued)
         await self._make(left)
+        self._left = False
         return len(left)
 
     async def step(self) -> int:
@@ -86,21 +92,32 @@ class Mover:
 
         While moves have stopped, only what an admin takes back is moved.
         """
+        if self._left:
+            await self.resume()
         now = self._clock()
-        due = await asyncio.to_thread(self._moves.due, now, BATCH * CALLS)
-        if due and await asyncio.to_thread(self._moves.paused) is not None:
-            due = [one for one in due if one.undoes is not None]
+        due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS))
+        if due and await self._stored(self._moves.paused) is not None:
+            due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS, back=True))
         if not due:
             return 0
         late = [one for one in due if one.undoes is None and now - time_of(one.message) > self._window_s]
         await self._settle([(one, State.FAILED, one.note or TOO_OLD) for one in late])
         left = [one for one in due if one not in late]
-        going = await asyncio.to_thread(lambda: set(self._moves.issue([one.id for one in left], now=now)))
+        going = await self._stored(lambda: set(self._moves.issue([one.id for one in left], now=now)))
         await self._make([one for one in left if one.id in going])
         return len(due)
 
+    async def _stored(self, what: Callable[[], _Found]) -> _Found:
+        """Do something with the store, in a thread; one thing at a time."""
+        async with self._one:
+            return await asyncio.to_thread(what)
+
     async def _make(self, moves: Sequence[Move]) -> None:
-        """Ask the mailboxes; moves of one way together, a few calls at once."""
+        """Ask the mailboxes; moves of one way together, a few calls at once.
+
+        Raises:
+            StoreError: what became of some can't be written down; they are on their way, and made again by a later step.
+        """
         ways: dict[tuple[str, str, bool], list[Move]] = {}
         for one in moves:
             ways.setdefault((one.source, one.target, one.undoes is not None), []).append(one)
@@ -110,9 +127,11 @@ class Mover:
             for start in range(0, len(some), BATCH)
         ]
         for start in range(0, len(calls), CALLS):
-            async with asyncio.TaskGroup() as group:
-                for way, some in calls[start : start + CALLS]:
-                    group.create_task(self._call(way, some))
+            some_calls = [self._call(way, some) for way, some in calls[start : start + CALLS]]
+            for came in await asyncio.gather(*some_calls, return_exceptions=True):
+                if came is not None:
+                    self._left = True
+                    raise came
 
     async def _call(self, way: tuple[str, str, bool], moves: Sequence[Move]) -> None:
         source, target, force = way
@@ -130,38 +149,49 @@ class Mover:
 
     async def _came(self, said: Sequence[tuple[Move, Done]]) -> None:
         self.outcomes.update(done.outcome.value for _, done in said)
+        young = self._clock() - ARRIVES_S
+        coming = [
+            (one, _words(done))
+            for one, done in said
+            if done.outcome is Outcome.GONE and one.undoes is None and time_of(one.message) > young
+        ]
+        later = {one.id for one, _ in coming}
         settled = [
             (one, _STATES[done.outcome], "" if done.outcome is Outcome.MOVED else _words(done))
             for one, done in said
-            if done.outcome is not Outcome.BUSY
+            if done.outcome is not Outcome.BUSY and one.id not in later
         ]
         await self._settle(settled)
+        await self._put_off(coming)
         busy = [(one, done.say or "busy") for one, done in said if done.outcome is Outcome.BUSY]
         if busy:
+            if not self._busy:
+                log.error("mailboxes are busy, moves wait", extra={"fields": {"error": busy[0][1]}})
+            self._busy = busy[0][1]
             await self._put_off(busy)
         elif self._busy and settled:
             log.warning("mailboxes take moves again")
             self._busy = ""
 
-    async def _put_off(self, busy: Sequence[tuple[Move, str]]) -> None:
+    async def _put_off(self, waiting: Sequence[tuple[Move, str]]) -> None:
         """Have moves asked again later."""
-        if not self._busy:
-            log.error("mailboxes are busy, moves wait", extra={"fields": {"error": busy[0][1]}})
-        self._busy, now = busy[0][1], self._clock()
+        if not waiting:
+            return
+        now = self._clock()
 
         def put_off() -> None:
-            for move, why in busy:
+            for move, why in waiting:
                 pause_s = min(FIRST_RETRY_S * 2 ** min(move.tries, 20), LAST_RETRY_S)
                 self._moves.again(move.id, due=now + pause_s, now=now, note=why)
 
-        await asyncio.to_thread(put_off)
+        await self._stored(put_off)
 
     async def _settle(self, found: Sequence[tuple[Move, State, str]]) -> None:
         """Write down what became of moves, and tell of each."""
         if not found:
             return
         rows = [(move.id, state, note) for move, state, note in found]
-        await asyncio.to_thread(lambda: self._moves.settle_all(rows, now=self._clock()))
+        await self._stored(lambda: self._moves.settle_all(rows, now=self._clock()))
         for move, state, note in found:
             fields = {
                 "id": to_text(move.message),

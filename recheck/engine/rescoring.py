@@ -19,7 +19,7 @@ from oborona.policy.personal import MOST_ASKED
 from oborona.policy.scan import Site
 from oborona.policy.signatures.matched import OWN_PREFIX
 from oborona.recheck.engine.copies import PASSED, by_site, copies, may_move
-from oborona.recheck.engine.glance import moved, spoken_against
+from oborona.recheck.engine.glance import lost, moved, spoken_against
 from oborona.recheck.engine.model import Brief, Cause, Folders, Made, People, Second, Taken
 from oborona.recheck.engine.signed import Signed
 from oborona.recheck.entry import Entry, Late, Went
@@ -30,7 +30,9 @@ from oborona.recheck.then import facts_then, why_not
 from oborona.reputation.personal import NOBODY
 from oborona.types import Action, Shingle, Stage
 
+MOST_READ: Final = 20_000  # pieces whose counts are kept for a moment
 AT_ONCE: Final = 32  # messages whose counts are read in one call: some 2,000 shingles
+LOST: Final = "counts were lost since it was judged"
 
 _AGAINST: Final = frozenset({Cause.WORD, Cause.CLOCK, Cause.LATE})
 """Causes that bring nothing back that was moved."""
@@ -70,6 +72,8 @@ class Rescorer:
         self._folders = folders
         self._signed = signed or Signed({}, site.hasher)
         self._judge = Judge(policy, site.final)
+        self._read: dict[Shingle, list[list[int]]] = {}
+        self._read_at = float("nan")
 
     async def worth(self, briefs: Sequence[Brief], now: float) -> list[int]:
         """Return the ids of the messages that are worth a whole look.
@@ -128,7 +132,7 @@ class Rescorer:
         then = facts_then(entry)
         if then is None or entry.kept is None:
             return Second(entry=entry, cause=cause, why_not=why_not(entry))
-        before, known = then.known, await self._known(pieces, counts, now)
+        known = await self._known(pieces, counts, now)
         entry, then = self._signed.applied(entry, then, pieces, now)
         facts = await with_counts(then, known, pieces, self._site, now)
         asked = self._asked.get(entry.policy_version)
@@ -138,7 +142,10 @@ class Rescorer:
         found = await self._by_copies(Second(entry=entry, cause=cause, again=again), taken.went, again, now)
         if not found.moves:
             return found
-        return msgspec.structs.replace(found, word=spoken_against(before, known))
+        before = _before(taken)
+        if before is not None and lost(before, known):  # what spoke for it is forgotten, or against it
+            return msgspec.structs.replace(found, moves=(), why_not=LOST)
+        return msgspec.structs.replace(found, word=before is not None and spoken_against(before, known))
 
     async def _by_copies(self, found: Second, went: Sequence[Went], again: Again, now: float) -> Second:
         entry = found.entry
@@ -166,10 +173,13 @@ class Rescorer:
         return msgspec.structs.replace(found, moves=moves, stays=stays)
 
     async def _counts(self, wanted: tuple[Shingle, ...], now: float) -> Counts:
-        if not wanted:
-            return {}
-        rows = await self._site.counters.read(wanted, now)
-        return dict(zip(wanted, rows, strict=True))
+        """Return counts; those that the glance of the same moment has read are not read again."""
+        if self._read_at != now or len(self._read) > MOST_READ:
+            self._read_at, self._read = now, {}
+        new = tuple(one for one in wanted if one not in self._read)
+        if new:
+            self._read.update(zip(new, await self._site.counters.read(new, now), strict=True))
+        return self._read
 
     async def _known(self, pieces: tuple[Shingle, ...], counts: Counts, now: float) -> Known:
         totals = [counts[one] for one in pieces]
@@ -181,6 +191,15 @@ class Rescorer:
         for shingle, line in zip(wanted, await self._site.counters.timelines(wanted, now), strict=True):
             lines.setdefault(shingle.type, []).append(line)
         return Known(pieces, totals, lines=lines)  # type: ignore[arg-type]
+
+
+def _before(taken: Taken) -> Known | None:
+    """Return the counts that a message was judged by."""
+    entry = taken.entry
+    if taken.kept is not None:
+        entry = msgspec.structs.replace(entry, kept=unpacked(taken.kept))
+    facts = facts_then(entry)
+    return None if facts is None else facts.known
 
 
 def with_late(entry: Entry, late: Late) -> Entry:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from heapq import nsmallest
 from typing import Final
 
 from oborona.message.hashing import Type
@@ -18,8 +19,11 @@ from oborona.types import Shingle
 
 HOUR_S: Final = 3600.0
 ALIKE: Final = 3  # messages that share a piece are a campaign, people's word behind them
+MOST_OWN: Final = 24  # pieces of a message: the lowest of a campaign's own, which messages alike share
 MOST_PIECES: Final = 200_000  # of one hour; beyond it the oldest messages are forgotten, which counts fewer
+MOST_MESSAGES: Final = 1_000_000  # of one hour; the same
 
+_NONE: Final[frozenset[Shingle]] = frozenset()
 _OWN: Final = CARRIERS | {Type.WORDS, Type.CHARACTERS, Type.PICTURE_TEXT}
 
 
@@ -57,7 +61,10 @@ class Runaway:
             word: people spoke of it.
             now: Unix seconds.
         """
-        own = frozenset(one for one in pieces if one.type in _OWN)
+        own = _NONE
+        if word:  # what nobody spoke of is explained by no piece
+            some = (one for one in pieces if one.type in _OWN)
+            own = frozenset(nsmallest(MOST_OWN, some, key=lambda one: (one.type not in CARRIERS, one.hash)))
         self._decided.append((now, ident, word, own))
         self._pieces += len(own)
         if word:
@@ -93,7 +100,11 @@ class Runaway:
         )
 
     def _forget(self, now: float) -> None:
-        while self._decided and (self._decided[0][0] <= now - HOUR_S or self._pieces > MOST_PIECES):
+        while self._decided and (
+            self._decided[0][0] <= now - HOUR_S
+            or self._pieces > MOST_PIECES
+            or len(self._decided) > MOST_MESSAGES
+        ):
             _, _, word, own = self._decided.popleft()
             self._pieces -= len(own)
             for one in own if word else ():

@@ -107,11 +107,16 @@ class After:
 
     def inbox(self, user: str) -> int:
         """Return how many messages an inbox holds."""
-        return len(self.dovecot.messages(user))
+        return self._files(user, "")
 
     def junk(self, user: str) -> int:
         """Return how many messages a spam folder holds."""
-        return len(self.dovecot.messages(user, "Junk"))
+        return self._files(user, ".Junk")
+
+    def _files(self, user: str, folder: str) -> int:
+        """Return how many messages lie in a folder of a Maildir, which may be on their way out of it."""
+        maildir = self.dovecot.root / "mail" / user / "Maildir" / folder
+        return sum(1 for part in ("new", "cur") for _ in (maildir / part).glob("*"))
 
     def read(self, user: str) -> None:
         """Let a reader open all there is."""

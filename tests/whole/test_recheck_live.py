@@ -106,8 +106,13 @@ def test_what_came_to_traps_is_taken_back_from_people(site: After) -> None:
     eventually(lambda: all(site.inbox(user) == 1 for user in users), WITHIN_S)
     assert all(reply.startswith("250 ") for reply in site.campaign([TRAP] * 3, text=OTHER, network=90))
     eventually(lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in users), WITHIN_S)
-    moved = [one for one in site.events("moved") if one["recipient"] == f"{users[0]}@example.test"]
-    assert "TRAPPED" in moved[-1]["why"]
+
+    def why() -> list[str]:
+        recipient = f"{users[0]}@example.test"
+        return [one["why"] for one in site.events("moved") if one["recipient"] == recipient]
+
+    eventually(lambda: bool(why()), WITHIN_S)  # the log is told behind the move
+    assert "TRAPPED" in why()[-1]
 
 
 def _decided(site: After) -> int:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from oborona.feedback.believing import campaigns
-from oborona.feedback.events.model import Decision, Way, What
-from oborona.feedback.word import State
+from oborona.feedback.believing.believer import JOURNAL_S
+from oborona.feedback.believing.looking import LOOK_S
+from oborona.feedback.events.model import Decision, Event, Way, What
+from oborona.feedback.store import unpacked
+from oborona.feedback.word import Kind, State
 from oborona.types import Action, Amounts, Pieces, Shingle
 from tests.feedback.believing.scene import DAY, HAM, SPAM, Scene
+from tests.feedback.words import letter
 
 ANN, BOB = "ann@b.example", "bob@b.example"
 
@@ -293,3 +298,104 @@ def test_a_flood_that_nobody_believes_hides_nothing_that_is_believed(scene: Scen
     assert complaint in [one.id for one in found]
     assert len(found) == 1 + (campaigns.MOST_TOLD + 10) // 2, "whoever it was that spoke unsigned"
     assert [one.id for one in found] == sorted(one.id for one in found)
+
+
+def test_a_word_waits_for_the_entry_of_its_message_and_not_for_ever(scene: Scene) -> None:
+    """A trap's word is on the disk before the answer, the journal's entry behind it."""
+    ident = scene.say(What.TRAP, ident=7, raw=SPAM, way=Way.TRAP)
+    behind = scene.say(What.COMPLAINT, ANN, ident=8)
+    scene.run()
+    assert scene.event(ident).decided is None
+    scene.deliver(7, SPAM)
+    network = Shingle(type=15, hash=15)  # of the envelope: the message itself does not say it
+    entry = scene.journal.known[7]
+    scene.journal.known[7] = msgspec.structs.replace(entry, shingles=(*entry.shingles, network))
+    scene.run()
+    ((packed_pieces,),) = scene.words.rows("SELECT pieces FROM counted")
+    assert network in unpacked(packed_pieces)
+    assert scene.event(behind).decided is None
+    scene.pass_(JOURNAL_S)
+    assert scene.event(behind).rules == ("UNREADABLE",)
+
+
+def test_what_a_fault_of_ours_makes_of_one_event_stops_no_other(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for ident in (7, 8):
+        scene.deliver(ident, letter(ident, Kind.SPAM), ANN)
+    idents = [scene.say(What.COMPLAINT, ANN, ident=one, raw=letter(one, Kind.SPAM)) for one in (7, 8)]
+    say = scene.lists.say
+
+    def fails(person: str, word: int, *rest: Any, **more: Any) -> None:
+        if word == 1:
+            raise RuntimeError("a fault")
+        say(person, word, *rest, **more)
+
+    monkeypatch.setattr(scene.lists, "say", fails)
+    scene.run()
+    first, second = map(scene.event, idents)
+    assert (first.done, second.done) == (1, 1)
+    assert "RuntimeError" in first.effects[0]
+    assert (ANN, second.word) in scene.lists.entries
+
+
+def test_a_campaign_that_a_fault_of_ours_meets_stops_no_other(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        scene.proposer, "propose", lambda *_: (_ for _ in ()).throw(RuntimeError("a fault")), raising=True
+    )
+    scene.deliver(7, SPAM, *(f"{one}@b.example" for one in range(5)))
+    idents = [scene.say(What.COMPLAINT, f"{one}@b.example", ident=7, raw=SPAM) for one in range(5)]
+    scene.run()
+    scene.pass_(LOOK_S + 1)
+    assert all(scene.event(one).counts for one in idents)
+    assert scene.log.rows("SELECT count(*) FROM campaign WHERE changed") == [(0,)]
+
+
+def test_a_clock_that_was_set_back_holds_no_campaign_up(scene: Scene) -> None:
+    scene.deliver(7, SPAM, ANN)
+    scene.known_person(ANN)
+    scene.now += 400 * DAY
+    ident = scene.say(What.COMPLAINT, BOB, raw=SPAM)
+    scene.pass_(LOOK_S + 1)
+    assert scene.event(ident).campaign
+    scene.now -= 400 * DAY
+    scene.believer = scene.begun()
+    scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.pass_(LOOK_S + 1)
+    scene.pass_(LOOK_S + 1)
+    assert scene.log.rows("SELECT count(*) FROM campaign WHERE changed") == [(0,)]
+
+
+@pytest.mark.parametrize("before", [What.COMPLAINT, What.PARDON])
+def test_what_another_site_reports_in_a_persons_name_leaves_their_own_word(
+    scene: Scene, before: What
+) -> None:
+    """Whoever got the message, too, can name them in a report."""
+    scene.deliver(7, SPAM, ANN, "eve@bad.example")
+    ident = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM) if before is What.PARDON else 0
+    scene.run()
+    scene.say(before, ANN, ident=7, raw=SPAM, way=Way.REPORT)
+    scene.run()
+    ident = ident or scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    event = scene.event(ident)
+    assert (event.own, event.rules) == (True, ())
+    assert (ANN, event.word) in scene.lists.entries
+
+
+def test_what_was_said_before_and_told_later_does_not_undo_what_was_said_since(scene: Scene) -> None:
+    """A complaint that lay in the spool comes behind the pardon that the socket took."""
+    scene.deliver(7, SPAM, ANN)
+    scene.known_person(ANN)
+    pardon = scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
+    told_late = Event(what=What.COMPLAINT, way=Way.SIEVE, time=scene.now - 60, person=ANN, ident=7, raw=SPAM)
+    ident = scene.log.add([told_late], now=scene.now)[0].id
+    scene.run()
+    assert scene.event(ident).rules == ("OPPOSITE",)
+    assert list(scene.lists.entries) == [(ANN, scene.event(pardon).word)]
+    scene.now -= DAY  # of a clock that was set back, what is said now is the last word
+    last = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.run()
+    assert list(scene.lists.entries) == [(ANN, scene.event(last).word)]

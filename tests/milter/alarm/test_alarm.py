@@ -138,6 +138,16 @@ async def test_what_may_do_later_is_tried_again(answers: tuple[int, ...], posted
         assert hook.signatures[0] == ""
 
 
+async def test_a_peers_text_that_is_no_unicode_keeps_no_alert_back() -> None:
+    async with hooked(Hook()) as hook, alarmed(webhook=hook.url, mail_to="ann@b.example") as told:
+        odd = msgspec.structs.replace(alert(examples=[{"subject": "a\udcffb"}]), text="the latest: \ud800")
+        await told.raise_(odd)
+        await hook.wait(1)
+        await outcome(told, "webhook sent")
+    assert hook.bodies[0]["evidence"] == {"examples": [{"subject": "a?b"}]}
+    assert hook.bodies[0]["text"] == "the latest: ?"
+
+
 async def test_a_flood_is_told_as_one() -> None:
     async with hooked(Hook()) as hook, alarmed(webhook=hook.url) as told:
         await told.raise_(alert(number=0))

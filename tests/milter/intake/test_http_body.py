@@ -62,6 +62,8 @@ def test_the_same_name_has_the_same_key_and_no_name_none() -> None:
     assert event(id=ID).key == b""
     assert event(once="a", id=ID).key == event(once="a", raw=RAW).key
     assert len({event(once="a", id=ID).key, event(once="b", id=ID).key}) == 2
+    others = [event(once="a", id=ID, person="eve@example.org"), event(once="a", id=ID, what="pardon")]
+    assert len({event(once="a", id=ID).key, *(one.key for one in others)}) == 3
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,16 @@ async def test_the_same_request_twice_is_one_event(door: Door) -> None:
     assert await door.post(json.dumps(SAID), once) == (200, {"event": 1, "new": False})
 
 
+async def test_one_client_s_names_are_not_another_s(door: Door) -> None:
+    """What was answered as known would be lost."""
+    other = TOKEN[::-1]
+    door.file.write_text(f"{TOKEN}\n{other}\n")
+    once = JSON | {"Idempotency-Key": "1"}
+    assert (await door.post(json.dumps(SAID), once))[0] == 201
+    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"Bearer {other}"}))[0] == 201
+    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"bearer  {TOKEN}"}))[0] == 200
+
+
 async def test_many_requests_of_one_connection(door: Door) -> None:
     async with door.client() as client:
         for number in range(1, 21):

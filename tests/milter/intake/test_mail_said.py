@@ -10,7 +10,7 @@ from oborona.errors import StoreError
 from oborona.feedback.events.model import Event, Way, What
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
-from oborona.milter.intake.reporters import Reporters
+from oborona.milter.intake.reporters import BEHIND_S, Reporters
 from oborona.milter.session import REPORT
 from oborona.policy.traps import Traps
 from oborona.recheck.entry import Entry
@@ -271,3 +271,28 @@ async def test_a_journal_that_is_away_is_said() -> None:
     journal.entries.away = True
     with pytest.raises(StoreError):
         await said(journal, letter(forwarded(spam())))
+
+
+async def test_a_report_whose_entry_is_still_to_be_written_is_put_off() -> None:
+    """It says who reports; without it the report would be taken and forgotten."""
+    with pytest.raises(StoreError):
+        await said(bench(), letter(forwarded(spam())))
+    lost = sign(Numbers(1).next(NOW - BEHIND_S - 1), KEY)
+    assert (await one(bench(), letter(forwarded(spam()), ident=lost))).why == "not of our own people"
+
+
+async def test_our_own_people_do_not_speak_by_another_site_s_report() -> None:
+    """Who got the message, too, would speak for a colleague."""
+    sent = entry(
+        SENT,
+        login="ann@b.example",
+        sender="ann@mail.b.example",
+        message_id="sent@b.example",
+        recipients=("joe@b.example", "user@yahoo.example"),
+        facts={"client_own": True},
+    )
+    raw = arf(spam(SENT), *ABUSE, "Original-Rcpt-To: joe@b.example")
+    mail = letter(raw, ("loops@b.example",), ident="", sender="")
+    assert (await event(bench(sent), mail, Role.LOOP)).person == "user@yahoo.example"
+    within = entry(SENT, login="ann@b.example", recipients=("joe@b.example",), facts={"client_own": True})
+    assert (await one(bench(within), mail, Role.LOOP)).why == "without a recipient elsewhere"

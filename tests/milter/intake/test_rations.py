@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.feedback.events.model import MOST_RAW, Event, Way, What
-from oborona.milter.intake.rations import HOUR_BYTES, LEAST_BYTES, PERSONS, Rations
+from oborona.milter.intake.rations import HOUR_BYTES, LEAST_BYTES, PERSONS, TRAPS_BYTES, Rations
 
 LARGE = Event(what=What.COMPLAINT, way=Way.SIEVE, time=0.0, person="joe@a.example", raw=b"x" * MOST_RAW)
 SMALL = msgspec.structs.replace(LARGE, raw=b"x" * 4000)
@@ -23,6 +23,23 @@ def test_of_a_flood_the_beginnings_are_kept() -> None:
     trap = msgspec.structs.replace(LARGE, person="", what=What.TRAP)
     assert rations.cut(eve, 0.0) is eve
     assert rations.cut(trap, 0.0) is trap
+
+
+def test_a_message_of_the_journal_is_not_cut_in_two() -> None:
+    """Half a text is another one than the journal knows: it would be taken for a forgery."""
+    rations = Rations()
+    for _ in range(ROOM):
+        rations.cut(LARGE, 0.0)
+    named = rations.cut(msgspec.structs.replace(LARGE, ident=7), 0.0)
+    assert (named.ident, named.raw) == (7, b"")
+
+
+def test_who_knows_a_trap_does_not_fill_the_disk() -> None:
+    rations = Rations()
+    trap = msgspec.structs.replace(LARGE, person="", what=What.TRAP)
+    kept = [len(rations.cut(trap, 0.0).raw) for _ in range(TRAPS_BYTES // MOST_RAW + 10)]
+    assert kept[-11:] == [MOST_RAW] + [LEAST_BYTES] * 10
+    assert rations.cut(LARGE, 0.0) is LARGE
 
 
 def test_room_comes_back_with_time() -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from oborona.errors import StoreError
+from oborona.errors import StoreError, StoreFull
 from oborona.feedback.connection import Connection
 from oborona.feedback.ledger import Ledger
 from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source, Word
 from oborona.message.hashing import Hasher, Type
+from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.recheck.changes import Change, Changes
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.signatures.rows import State
@@ -147,8 +148,40 @@ def test_a_policy_that_changed_while_nobody_looked_is_news(site: Site) -> None:
 
 def test_a_site_without_a_policy_says_so(site: Site) -> None:
     (site.policy / "1.toml").write_text("nonsense")
-    with pytest.raises(StoreError, match="the policy can't be loaded"):
-        site.changes.look()
+    assert site.changes.look() == []
+    assert "the policy can't be loaded" in str(site.changes.failed)
+
+
+@pytest.mark.parametrize("broken", [SIGNATURES, PINS])
+def test_a_store_that_can_not_be_read_hides_no_words(site: Site, broken: str) -> None:
+    """Invariant: a word is told exactly once, whatever is wrong with the stores beside its own."""
+    site.word(1)
+    site.changes.look()
+    (site.state / broken).write_bytes(b"this is no database" * 100)
+    for number in (2, 3):
+        site.word(number)
+        assert causes(site.changes.look()) == [Cause.WORD]
+        assert isinstance(site.changes.failed, StoreError)
+    (site.state / broken).unlink()
+    assert site.changes.look() == []
+    assert site.changes.failed is None
+
+
+def test_a_policy_whose_news_could_not_be_written_down_is_told_later(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.changes.look()
+    site.write(80)
+
+    def full(*_: object) -> None:
+        raise StoreFull("no room left")
+
+    with monkeypatch.context() as context:
+        context.setattr(site.moves, "set_cursor", full)
+        assert site.changes.look() == []
+        assert isinstance(site.changes.failed, StoreFull)
+    assert causes(site.changes.look()) == [Cause.POLICY]
+    assert site.changes.look() == []
 
 
 def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
-from oborona.recheck.engine.mover import FIRST_RETRY_S, NO_MAILBOXES, TOO_OLD, Mover
+import pytest
+
+from oborona.errors import StoreFull
+from oborona.recheck.engine.mover import BATCH, FIRST_RETRY_S, NO_MAILBOXES, TOO_OLD, Mover
 from oborona.recheck.entry import Entry
 from oborona.recheck.mailboxes.model import Outcome
 from oborona.recheck.moves import State
@@ -50,6 +55,45 @@ async def test_mailboxes_that_break_lose_no_move(tmp_path: Path) -> None:
         made.now += 60
         await made.move()
         assert made.made(one)[0].state is State.DONE
+
+
+async def test_several_calls_that_end_together_use_the_store_one_after_the_other(tmp_path: Path) -> None:
+    async with scene(tmp_path, COMPLAINED) as made:
+        found = await decided(made, BATCH * 2 + 5)
+        settle_all, inside, most = made.moves.settle_all, 0, 0
+
+        def slow(*arguments: Any, **options: Any) -> list[int]:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0.02)
+            settled = settle_all(*arguments, **options)
+            inside -= 1
+            return settled
+
+        made.moves.settle_all = slow  # type: ignore[method-assign]
+        await made.move()
+        assert most == 1
+        assert {made.made(one)[0].state for one in found} == {State.DONE}
+
+
+async def test_what_could_not_be_written_down_is_made_again(tmp_path: Path) -> None:
+    """The mailbox has it, and the disk is full: the mailbox is asked again, and tells it as moved."""
+    async with scene(tmp_path, COMPLAINED) as made:
+        (one,) = await decided(made, 1)
+        settle_all = made.moves.settle_all
+
+        def full(*_: Any, **__: Any) -> list[int]:
+            raise StoreFull("no room left")
+
+        made.moves.settle_all = full  # type: ignore[method-assign]
+        with pytest.raises(StoreFull):
+            await made.move()
+        assert made.made(one)[0].state is State.ISSUED
+        made.moves.settle_all = settle_all  # type: ignore[method-assign]
+        await made.move()
+        assert made.made(one)[0].state is State.DONE
+        assert made.boxes.moved == [one.id, one.id]
 
 
 async def test_what_can_not_be_asked_within_the_window_is_given_up(tmp_path: Path) -> None:
