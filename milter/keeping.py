@@ -79,7 +79,7 @@ def open_following(settings: Settings, state: Path) -> Following | None:
     try:
         found = Index(state / index.FOLDER, state / JOURNAL, max_bytes=settings.journal.index_mib << 20)
     except StoreError as error:
-        log.error("no index: %s; delivered messages are not found by their pieces", error)  # noqa: TRY400 - the error says where
+        log.error("no index: %s; delivered mail is not judged again until the keeper begins anew", error)  # noqa: TRY400 - the error says where
         return None
     return Following(found)
 

@@ -136,7 +136,9 @@ class Moves(SharedFile):
         """
         only = " AND undoes IS NOT NULL" if back else ""
         return self._moves(
-            f"WHERE state = 'decided'{only} AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?", now, most
+            f"WHERE state = 'decided'{only} AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?",
+            now,
+            most,
         )
 
     def issue(self, ids: Iterable[int], *, now: float) -> list[int]:
@@ -241,10 +243,10 @@ class Moves(SharedFile):
         return {State(state): number for state, number in found}
 
     def discard(self, note: str, *, now: float) -> int:
-        """Give up all that is decided and not on its way; return how many."""
+        """Give up all that is decided and not on its way, but for what takes moves back; return how many."""
         with self.transaction() as db:
             return db.execute(
-                "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE state = 'decided'",
+                "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE state = 'decided' AND undoes IS NULL",
                 (now, note[:NOTE_LENGTH]),
             ).rowcount
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from oborona.milter import status
+from oborona.recheck.engine.loop import ALLOWED
 from oborona.recheck.ident import from_text
 from oborona.recheck.moves import Decision, Moves, State
 from oborona.recheck.moves_schema import FILE
@@ -88,6 +89,15 @@ def test_moves_are_taken_back_by_message_and_by_time(tmp_path: Path) -> None:
         assert (back.undoes, back.source, back.target, back.state) == (done, "Junk", "INBOX", State.DECIDED)
     assert "one of both" in run(state, folder, "recheck", "undo", status=2).output
     assert "one of both" in run(state, folder, "recheck", "undo", first, "--since", "1h", status=2).output
+
+
+def test_who_lets_go_on_what_has_not_stopped_lifts_no_limit(tmp_path: Path) -> None:
+    state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
+    (first,) = journal(state, folder, [LUNCH])
+    decided(state, first)
+    assert "0 to be moved" in run(state, folder, "recheck", "resume").stdout
+    with Moves(state / FILE) as moves:
+        assert moves.cursor(ALLOWED) == 0
 
 
 def test_moves_that_have_stopped_go_on_or_are_given_up(tmp_path: Path) -> None:

@@ -195,6 +195,19 @@ def test_all_that_waits_is_given_up_at_once(moves: Moves) -> None:
     assert moves.counted() == {State.ISSUED: 2, State.KEPT: 3}
 
 
+def test_what_takes_moves_back_is_not_given_up_with_the_others(moves: Moves) -> None:
+    """An admin takes back what ran away, and gives up the rest: good mail comes back whichever is said first."""
+    (made, waits) = moves.decide([wanted(1), wanted(2)], now=NOON)
+    moves.issue([made], now=NOON)
+    moves.settle(made, State.DONE, now=NOON)
+    assert moves.undo([made], now=NOON + 1) == [made]
+    assert moves.discard("discarded by an admin", now=NOON + 2) == 1
+    assert [one.undoes for one in moves.due(NOON + 3, 10)] == [made]
+    found = moves.get(waits)
+    assert found is not None
+    assert found.state is State.KEPT
+
+
 def test_a_pause_lasts_until_somebody_ends_it(moves: Moves, tmp_path: Path) -> None:
     assert moves.paused() is None
     assert moves.pause("7% of mail about to be moved", now=NOON)

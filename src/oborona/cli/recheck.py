@@ -132,7 +132,8 @@ def resume(asked: Asked, as_json: bool) -> None:
     """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops them."""
     with as_owner_of(asked.state), _moves(asked) as store:
         waiting = store.counted().get(State.DECIDED, 0)
-        store.set_cursor(ALLOWED, int(time.time() + RESUMED_S))
+        if store.paused() is not None:  # else the next keeper would be allowed everything for nothing
+            store.set_cursor(ALLOWED, int(time.time() + RESUMED_S))
         went = store.resume()
     _end(asked, waiting if went else 0, "to be moved", as_json=as_json)
 
