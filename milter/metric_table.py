@@ -287,9 +287,7 @@ SECOND_METRICS: Final = (
         ("channel", "outcome"),
         counts=True,
     ),
-    Description(
-        "oborona_recheck_waiting", "Changes whose messages are not all looked at.", (), counts=False
-    ),
+    Description("oborona_recheck_waiting", "Changes whose messages are not all looked at.", (), counts=False),
     Description(
         "oborona_recheck_paused", "1 while moves have stopped until an admin says so.", (), counts=False
     ),

@@ -126,7 +126,10 @@ def seeds(target: str) -> Iterator[bytes]:
             yield from (mail.partition(b"\n\n")[2] for mail in _mails())
             yield b"begin 644 a.txt\n#8F]Y\n`\nend\n"
         case "report":
-            for mail in (forwarded(spam(), spam(None)), arf(spam(), *ABUSE, "Original-Rcpt-To: <a@b.example>")):
+            for mail in (
+                forwarded(spam(), spam(None)),
+                arf(spam(), *ABUSE, "Original-Rcpt-To: <a@b.example>"),
+            ):
                 yield mail.replace(b"\r\n", b"\n")
         case "page" | "sheet":
             yield from _parts("text/html")
