@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from oborona.milter.pinned.follow import LOOK_S
 from oborona.milter.pinned.schema import FILE
+from oborona.milter.worker import JOURNAL
+from oborona.recheck.ident import from_text
+from oborona.recheck.reading import Reader
 from tests.cli.remembered import run
 from tests.peers.dns import Zones
 from tests.whole.gate import SPAM, Gate, eventually
@@ -26,10 +31,18 @@ def gate() -> Iterator[Gate]:
 
 def reputation(gate: Gate, *words: str) -> str:
     """Run a command, and wait until the worker has taken what it changed."""
-    before = len(gate.events("pins changed"))
+    before = len(taken(gate, "pins changed"))
     done = run(gate.oborona.state, *words)
-    eventually(lambda: len(gate.events("pins changed")) > before, SLACK_S)
+    eventually(lambda: len(taken(gate, "pins changed")) > before, SLACK_S)
     return done.stdout
+
+
+def taken(gate: Gate, what: str) -> list[dict[str, object]]:
+    """What workers say in the log: the keeper follows pins, too."""
+    workers = {
+        one["child"] for one in gate.events("process started") if str(one["process"]).startswith("worker")
+    }
+    return [one for one in gate.events(what) if one["pid"] in workers]
 
 
 def refused(gate: Gate, ip: str, words: bytes | None = None) -> bool:
@@ -77,12 +90,19 @@ def test_who_is_pinned_good_is_not_refused_for_his_past(gate: Gate) -> None:
     assert not refused(gate, ip)
 
 
+async def journaled(path: Path, ident: str) -> bool:
+    async with await Reader.open(path) as journal:
+        return await journal.get(from_text(ident) or 0) is not None
+
+
 def test_what_a_verdict_counted_is_taken_back_beside_the_running_daemon(gate: Gate) -> None:
     ip = "9.1.3.1"
     gate.send(ip, SPAM)
     (verdict,) = gate.verdicts(ip, 1)
 
     eventually(lambda: shown(gate, ip, "spam") == 1, SLACK_S, every_s=0.5)
+    journal = gate.oborona.state / JOURNAL
+    eventually(lambda: asyncio.run(journaled(journal, str(verdict["id"]))), SLACK_S)
     run(gate.oborona.state, "forgive", verdict["id"], "--reason", "our own test")
     eventually(lambda: shown(gate, ip, "spam") == 0, SLACK_S, every_s=0.5)
     run(gate.oborona.state, "forgive", verdict["id"], "--reason", "again", status=1)
@@ -97,11 +117,11 @@ def test_a_store_that_is_damaged_stops_no_mail_and_what_was_known_stays(gate: Ga
         if name.exists():
             name.rename(away if name is path else name.with_suffix(".gone"))
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
-    eventually(lambda: bool(gate.events("pins stay as they were")), SLACK_S)
+    eventually(lambda: bool(taken(gate, "pins stay as they were")), SLACK_S)
     assert refused(gate, ip)
     assert not refused(gate, "9.1.4.2")
     assert "damaged" in run(gate.oborona.state, "log", status=74).stderr
     path.unlink()
     run(gate.oborona.state, "set", ip, "unknown", "--reason", "begun anew")
-    eventually(lambda: bool(gate.events("pins are read again")), SLACK_S)
+    eventually(lambda: bool(taken(gate, "pins are read again")), SLACK_S)
     assert not refused(gate, ip)
