@@ -23,7 +23,8 @@ from oborona.counters.record import key_of
 from oborona.errors import StorePartial
 from oborona.message.shingles import Type
 from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
-from tests.peers.redis import Cluster, Node, free_port
+from tests.peers.ports import free_port
+from tests.peers.redis import Cluster, Node
 
 SENDERS = [Shingle(Type.FROM, number * 0x33 << 56 | 0xABC) for number in range(5)]
 LETTER = b"From: Ann <ann@a.example>\r\nSubject: Lunch\r\n\r\nShall we meet at noon?\r\n"

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from oborona.recheck.mailboxes.model import Done, Outcome
-from tests.peers.dovecot import _free_port
 from tests.peers.dovecot_mailboxes import MailboxDovecot
+from tests.peers.ports import free_port
 
 _TLS = """
 ssl = yes
@@ -62,7 +62,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tls_port() -> int:
-    return _free_port()
+    return free_port()
 
 
 @pytest.fixture(scope="module")

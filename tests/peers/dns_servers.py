@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -26,6 +25,7 @@ import dns.message
 import dns.query
 
 from tests.peers.dns import Zones
+from tests.peers.ports import free_port
 
 READY_S: Final = 20.0  # it takes 0.2 s; much more on a busy machine
 STOP_S: Final = 10.0
@@ -37,7 +37,7 @@ class _Server(ABC):
     def __init__(self) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-dns-", dir="/tmp"))
         self.root.chmod(0o755)
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @abstractmethod
@@ -164,16 +164,3 @@ remote-control:
 
     def command(self) -> list[str]:
         return ["/usr/sbin/unbound", "-d", "-c", str(self.root / "unbound.conf")]
-
-
-def _free_port() -> int:
-    """A port that is free for both UDP and TCP."""
-    while True:
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            port: int = tcp.getsockname()[1]
-            try:
-                udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port

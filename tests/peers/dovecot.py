@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
+from tests.peers.ports import free_port
+
 SHIPPED: Final = Path(__file__).parents[2] / "etc" / "dovecot"
 INSTALLED_SCRIPT: Final = "/etc/dovecot/sieve/oborona.sieve"  # where the shipped configuration looks
 PASSWORD: Final = "secret"  # of every user
@@ -85,7 +87,7 @@ class Dovecot:
         self._extra = extra
         self.root = Path(tempfile.mkdtemp(prefix="dovecot-", dir=self.place))
         self.lmtp = self.root / "lmtp.sock"
-        self.imap_port = _free_port()
+        self.imap_port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -231,10 +233,3 @@ def _runs(pid: int) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:  # it is gone
         return ""
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

@@ -21,8 +21,9 @@ from oborona.config import Recheck, Settings
 from oborona.milter.mailboxes import open_mailboxes
 from oborona.recheck.ident import Numbers, sign, to_text
 from oborona.recheck.mailboxes.model import Letter, Mailboxes
-from tests.peers.dovecot import READY_S, SHIPPED, _free_port
+from tests.peers.dovecot import READY_S, SHIPPED
 from tests.peers.dovecot_feedback import MASTER, MASTER_PASSWORD, FeedbackDovecot
+from tests.peers.ports import free_port
 
 KEY: Final = "sekret"
 _SIGNATURE_KEY: Final = b"0" * 16
@@ -40,7 +41,7 @@ class MailboxDovecot(FeedbackDovecot):
     place = "/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"  # thousands of small files, made and removed
 
     def __init__(self, users: Sequence[str], *, extra: str = "") -> None:
-        self.api_port = _free_port()
+        self.api_port = free_port()
         super().__init__(users)
         self._extra = f"{self._extra}\n!include {self.root}/92-oborona-recheck.conf\n{extra}"
 

@@ -17,7 +17,6 @@ import pwd
 import shutil
 import signal
 import smtplib
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from tests.peers.ports import free_port
 
 MASTER: Final = "/usr/lib/postfix/sbin/master"
 READY_S: Final = 20.0  # until the banner, on a busy machine
@@ -82,7 +83,7 @@ class Postfix:
         virtual_transport: str = "discard:",
         main: Mapping[str, str] | None = None,
     ) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="postfix-", dir="/tmp"))
         self._settings = self._main_cf(milter, milter_default_action, virtual_transport) | dict(main or {})
         self._master: subprocess.Popen[bytes] | None = None
@@ -274,9 +275,3 @@ def _text(reply: tuple[int, bytes]) -> str:
 
 def _line(text: bytes | str) -> str:
     return text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -19,12 +19,13 @@ from typing import Final, Self
 import hiredis
 
 from oborona.counters.cluster.wire import pack
+from tests.peers.ports import free_port
 
 READY_S: Final = 30.0  # bounds a hang; a node is up in 0.1 s, a cluster in 3 s
 NODE_TIMEOUT_MS: Final = 1000
 PATIENT: Final = {"cluster-node-timeout": "60000"}  # where nobody is to take over
 ESCAPED: Final = ("utf-8", "surrogateescape")  # any bytes as text, and back
-LAST_PORT: Final = 55_000  # the bus of a cluster listens 10,000 above
+BUS: Final = 10_000  # the bus of a node of a cluster listens so far above
 
 Address = tuple[str, int]
 
@@ -39,7 +40,7 @@ class Node:
     """
 
     def __init__(self, root: Path, *, cluster: bool, settings: dict[str, str] | None = None) -> None:
-        self.address: Address = ("127.0.0.1", free_port())
+        self.address: Address = ("127.0.0.1", free_port(BUS))
         self.folder = root / str(self.address[1])
         self.folder.mkdir()
         self._settings = {"save": "", "appendonly": "no", "repl-diskless-sync-delay": "0"}
@@ -208,16 +209,6 @@ def ask(address: Address, *words: str | bytes | int) -> object:
             if not data:
                 raise ConnectionError(f"{address} hung up")
             reader.feed(data)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now, low enough that its bus has one too."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port <= LAST_PORT:
-            return port
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
