@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
+
+import msgspec
 
 from tests.peers.dns import Zones
 
@@ -110,6 +112,13 @@ class Oborona:
             self.process.terminate()
             self.process.wait(timeout=STOP_S)
             self.process = None
+
+    def of_workers(self, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return those lines of a JSON log that workers wrote: the keeper follows most of what they follow, too."""
+        lines = [line for line in self.log().splitlines() if '"process started"' in line]
+        started = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("}")]
+        workers = {one["child"] for one in started if str(one["process"]).startswith("worker")}
+        return [one for one in events if one["pid"] in workers]
 
     def log(self) -> str:
         """Return everything that it said."""

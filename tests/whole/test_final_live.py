@@ -50,7 +50,7 @@ class Site:
 
     def said(self, what: str) -> int:
         """How often workers said something."""
-        return len(self._events(what))
+        return len(self.oborona.of_workers(self._events(what)))
 
     def _events(self, what: str) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)

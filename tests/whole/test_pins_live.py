@@ -38,11 +38,8 @@ def reputation(gate: Gate, *words: str) -> str:
 
 
 def taken(gate: Gate, what: str) -> list[dict[str, object]]:
-    """What workers say in the log: the keeper follows pins, too."""
-    workers = {
-        one["child"] for one in gate.events("process started") if str(one["process"]).startswith("worker")
-    }
-    return [one for one in gate.events(what) if one["pid"] in workers]
+    """What workers say in the log."""
+    return gate.oborona.of_workers(gate.events(what))
 
 
 def refused(gate: Gate, ip: str, words: bytes | None = None) -> bool:
