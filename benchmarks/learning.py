@@ -39,7 +39,7 @@ from oborona.feedback.word import Kind, Source, Word
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
 from oborona.milter.content_model import Taught
-from oborona.milter.status import read_trainer
+from oborona.milter.status import TrainerStatus, read_one
 from oborona.milter.training import train
 from oborona.types import Envelope
 
@@ -166,7 +166,9 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
     try:
         if not ready.wait(60):
             raise SystemExit("the trainer does not start")
-        while read_trainer(state, time.time()) is None:  # it follows its snapshot first: some seconds at most
+        while (
+            read_one(state, TrainerStatus, time.time()) is None
+        ):  # it follows its snapshot first: some seconds at most
             time.sleep(0.01)
         with Store(state / FILE) as store:
             for number in range(TOLD):

@@ -21,6 +21,13 @@ from oborona.sqlite_file import Format, Shared
 FILE: Final = "feedback.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424642  # "OBFB"
 WAL_BYTES: Final = 64 << 20  # a log that grew under somebody's long read is cut back to this
+DURABLE: Final = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    f"PRAGMA journal_size_limit = {WAL_BYTES}",
+    "PRAGMA secure_delete = FAST",  # what is forgotten is overwritten where that costs no extra page
+)
+"""Statements for each connection to a file of what people said: what was acknowledged survives the power going."""
 
 MIGRATIONS: Final = (
     (
@@ -156,10 +163,5 @@ SHARED: Final = Shared(
     absent="nothing was taught yet",
     left="; the weights stay",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),
-    each=(
-        "PRAGMA journal_mode = WAL",
-        "PRAGMA synchronous = FULL",
-        f"PRAGMA journal_size_limit = {WAL_BYTES}",
-        "PRAGMA secure_delete = FAST",  # what is forgotten is overwritten where that costs no extra page
-    ),
+    each=DURABLE,
 )

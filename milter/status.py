@@ -17,11 +17,6 @@ from oborona.milter.alarm.model import Sighting
 from oborona.types import Action, Stage, Verdict
 
 STATUS: Final = "status"  # folder in the state folder
-READER: Final = "reader"  # its file there
-TRAINER: Final = "trainer"  # the same
-PUBLISHER: Final = "policy"  # the same
-INTAKE: Final = "intake"  # the same
-SECOND: Final = "recheck"  # the same
 WRITE_S: Final = 5.0
 SCAN_S: Final = (
     0.001,
@@ -179,7 +174,17 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     events_trouble: str = ""  # why nothing that people say is decided; empty = it is
 
 
-_Said = TypeVar("_Said", ReaderStatus, TrainerStatus, IntakeStatus, SecondStatus)
+One = ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | SecondStatus
+"""What those say of which a machine has one."""
+_Said = TypeVar("_Said", ReaderStatus, TrainerStatus, PolicyStatus, IntakeStatus, SecondStatus)
+_FILES: Final[dict[type[One], str]] = {
+    ReaderStatus: "reader",
+    TrainerStatus: "trainer",
+    PolicyStatus: "policy",
+    IntakeStatus: "intake",
+    SecondStatus: "recheck",
+}
+"""Who says what → the file in the folder."""
 
 
 class Tally:
@@ -225,58 +230,14 @@ def _add(counts: dict[str, int], key: str) -> None:
     counts[key] = counts.get(key, 0) + 1
 
 
-def write(state: Path, status: Status) -> None:
-    """Replace a worker's file.
+def write(state: Path, said: Status | One) -> None:
+    """Replace the file of whoever says this.
 
     Raises:
         StoreError: it can't be written.
     """
-    _replace(state / STATUS, f"worker-{status.worker}", msgspec.json.encode(status))
-
-
-def write_reader(state: Path, status: ReaderStatus) -> None:
-    """Replace the reader's file.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    _replace(state / STATUS, READER, msgspec.json.encode(status))
-
-
-def write_policy(state: Path, status: PolicyStatus) -> None:
-    """Replace the publisher's file.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    _replace(state / STATUS, PUBLISHER, msgspec.json.encode(status))
-
-
-def write_trainer(state: Path, status: TrainerStatus) -> None:
-    """Replace the trainer's file.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    _replace(state / STATUS, TRAINER, msgspec.json.encode(status))
-
-
-def write_intake(state: Path, status: IntakeStatus) -> None:
-    """Replace the intake's file.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    _replace(state / STATUS, INTAKE, msgspec.json.encode(status))
-
-
-def write_second(state: Path, status: SecondStatus) -> None:
-    """Replace the file of the second look.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    _replace(state / STATUS, SECOND, msgspec.json.encode(status))
+    name = f"worker-{said.worker}" if isinstance(said, Status) else _FILES[type(said)]
+    _replace(state / STATUS, name, msgspec.json.encode(said))
 
 
 def remove(state: Path, worker: int) -> None:
@@ -288,49 +249,13 @@ def remove(state: Path, worker: int) -> None:
     _remove(state / STATUS / f"worker-{worker}.json")
 
 
-def remove_reader(state: Path) -> None:
-    """Take the reader's file away.
+def remove_one(state: Path, kind: type[One]) -> None:
+    """Take the file of the process that says such things away.
 
     Raises:
         StoreError: it stays.
     """
-    _remove(state / STATUS / f"{READER}.json")
-
-
-def remove_policy(state: Path) -> None:
-    """Take the publisher's file away.
-
-    Raises:
-        StoreError: it stays.
-    """
-    _remove(state / STATUS / f"{PUBLISHER}.json")
-
-
-def remove_trainer(state: Path) -> None:
-    """Take the trainer's file away.
-
-    Raises:
-        StoreError: it stays.
-    """
-    _remove(state / STATUS / f"{TRAINER}.json")
-
-
-def remove_intake(state: Path) -> None:
-    """Take the intake's file away.
-
-    Raises:
-        StoreError: it stays.
-    """
-    _remove(state / STATUS / f"{INTAKE}.json")
-
-
-def remove_second(state: Path) -> None:
-    """Take the file of the second look away.
-
-    Raises:
-        StoreError: it stays.
-    """
-    _remove(state / STATUS / f"{SECOND}.json")
+    _remove(state / STATUS / f"{_FILES[kind]}.json")
 
 
 def _replace(folder: Path, name: str, octets: bytes) -> None:
@@ -350,39 +275,10 @@ def _remove(file: Path) -> None:
         raise StoreError(f"{file}: {error.strerror}") from error
 
 
-def read_reader(state: Path, now: float) -> ReaderStatus | None:
-    """Return what the reader said last, None if it does not run."""
-    return _read_one(state, READER, ReaderStatus, now)
-
-
-def read_trainer(state: Path, now: float) -> TrainerStatus | None:
-    """Return what the trainer said last, None if it does not run."""
-    return _read_one(state, TRAINER, TrainerStatus, now)
-
-
-def read_intake(state: Path, now: float) -> IntakeStatus | None:
-    """Return what the intake said last, None if it does not run."""
-    return _read_one(state, INTAKE, IntakeStatus, now)
-
-
-def read_second(state: Path, now: float) -> SecondStatus | None:
-    """Return what the second look said last, None if none is taken."""
-    return _read_one(state, SECOND, SecondStatus, now)
-
-
-def _read_one(state: Path, name: str, kind: type[_Said], now: float) -> _Said | None:
+def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
+    """Return what the process that says such things said last, None if it does not run."""
     try:
-        status = msgspec.json.decode((state / STATUS / f"{name}.json").read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError):  # gone, or of another version
-        return None
-    return status if abs(now - status.time) <= STALE_S else None
-
-
-def read_policy(state: Path, now: float) -> PolicyStatus | None:
-    """Return what the publisher said last, None if it does not run."""
-    try:
-        said = (state / STATUS / f"{PUBLISHER}.json").read_bytes()
-        status = msgspec.json.decode(said, type=PolicyStatus)
+        status = msgspec.json.decode((state / STATUS / f"{_FILES[kind]}.json").read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError):  # gone, or of another version
         return None
     return status if abs(now - status.time) <= STALE_S else None

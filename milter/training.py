@@ -69,7 +69,7 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
             counters.close()
         except StoreError as error:
             event(log, logging.ERROR, "the last counts may be lost", error=error)
-        status.remove_trainer(state)
+        status.remove_one(state, status.TrainerStatus)
     return os.EX_OK
 
 
@@ -137,6 +137,6 @@ def report(state: Path, trainer: Trainer, believing: Believing) -> None:
 
 def _write(state: Path, said: status.TrainerStatus) -> None:
     try:
-        status.write_trainer(state, said)
+        status.write(state, said)
     except StoreError as error:
         event(log, logging.WARNING, "no status for metrics", error=error)

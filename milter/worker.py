@@ -53,6 +53,7 @@ from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.late import LateReading
 from oborona.milter.reader.meaning import Meanings as EncodedMeanings
 from oborona.milter.reader.service import SOCKET
+from oborona.milter.reporting import report
 from oborona.milter.ruled import Ruled
 from oborona.milter.session import Bench, Session
 from oborona.milter.signatures import schema as signature_store
@@ -240,7 +241,7 @@ class Worker:
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
-                        self._report(asking, tally, line, late),
+                        report(self._state, partial(self._status, asking, tally, line, late), log),
                     )
                 ]
                 await self._stop.wait()
@@ -347,52 +348,42 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    async def _report(self, asking: Asking, tally: status.Tally, line: Line, late: LateReading) -> None:
-        """Write what this worker has to say of itself, again and again."""
-        trouble = ""
-        while True:
-            report = status.Status(
-                worker=self._number,
-                pid=os.getpid(),
-                time=time.time(),
-                policy=self._policy.current.version,
-                verdicts=tally.counts,
-                results=tally.results,
-                rules=tally.rules,
-                would=tally.would,
-                scans=tally.scans,
-                scan_seconds=tally.scan_seconds,
-                dns=msgspec.structs.asdict(asking.resolver.stats),
-                lists=asking.lists.statuses(),
-                pictures=line.outcomes,
-                late=late.outcomes,
-                late_waiting=late.waiting,
-                signatures=self._signatures.numbers,
-                signature_hits=self._signatures.found,
-                signatures_stale=self._signatures.stale,
-                pins=self._pins.flags(time.time()),
-                pins_stale=self._pins.stale,
-                persons=self._persons.looked,
-                traps=dict(self._trapping.outcomes),
-                campaigns=self._sightings.now(time.time()),
-                persons_known=self._persons.known,
-                persons_stale=self._persons.stale,
-                contacts=self._contacts.new,
-                model=self._taught.version,
-                model_wrong=bool(self._taught.trouble),
-                final=self._final.version,
-                deliveries=self._deliveries.outcomes,
-                next_hop=self._deliveries.trouble,
-                final_wrong=str(self._final.error or ""),
-            )
-            try:
-                status.write(self._state, report)
-                trouble = ""
-            except StoreError as error:
-                if str(error) != trouble:
-                    event(log, logging.WARNING, "no status for metrics", error=error)
-                trouble = str(error)
-            await asyncio.sleep(status.WRITE_S)
+    def _status(self, asking: Asking, tally: status.Tally, line: Line, late: LateReading) -> status.Status:
+        """Return what this worker has to say of itself."""
+        return status.Status(
+            worker=self._number,
+            pid=os.getpid(),
+            time=time.time(),
+            policy=self._policy.current.version,
+            verdicts=tally.counts,
+            results=tally.results,
+            rules=tally.rules,
+            would=tally.would,
+            scans=tally.scans,
+            scan_seconds=tally.scan_seconds,
+            dns=msgspec.structs.asdict(asking.resolver.stats),
+            lists=asking.lists.statuses(),
+            pictures=line.outcomes,
+            late=late.outcomes,
+            late_waiting=late.waiting,
+            signatures=self._signatures.numbers,
+            signature_hits=self._signatures.found,
+            signatures_stale=self._signatures.stale,
+            pins=self._pins.flags(time.time()),
+            pins_stale=self._pins.stale,
+            persons=self._persons.looked,
+            traps=dict(self._trapping.outcomes),
+            campaigns=self._sightings.now(time.time()),
+            persons_known=self._persons.known,
+            persons_stale=self._persons.stale,
+            contacts=self._contacts.new,
+            model=self._taught.version,
+            model_wrong=bool(self._taught.trouble),
+            final=self._final.version,
+            deliveries=self._deliveries.outcomes,
+            next_hop=self._deliveries.trouble,
+            final_wrong=str(self._final.error or ""),
+        )
 
 
 def _collect_seldom() -> None:

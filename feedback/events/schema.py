@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.feedback.schema import DURABLE
 from oborona.sqlite_file import Format, Shared
 
 FILE: Final = "events.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424556  # "OBEV"
-WAL_BYTES: Final = 64 << 20  # a log that grew under somebody's long read is cut back to this
 
 MIGRATIONS: Final = (
     (
@@ -158,10 +158,5 @@ SHARED: Final = Shared(
     absent="nobody has said anything yet",
     left="; what people had taught stays",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),
-    each=(
-        "PRAGMA journal_mode = WAL",
-        "PRAGMA synchronous = FULL",
-        f"PRAGMA journal_size_limit = {WAL_BYTES}",
-        "PRAGMA secure_delete = FAST",  # what is forgotten is overwritten where that costs no extra page
-    ),
+    each=DURABLE,
 )

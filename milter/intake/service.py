@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ import uvloop
 from oborona import secret
 from oborona.config import Address, Settings, UnixAddress
 from oborona.config import Intake as Asked
-from oborona.errors import ConfigError, StoreError
+from oborona.errors import ConfigError
 from oborona.feedback.events.schema import FILE
 from oborona.feedback.events.taking import Taking
 from oborona.milter import sockets, status
@@ -30,7 +31,7 @@ from oborona.milter.intake.mail import start_mail
 from oborona.milter.intake.sieve_door import SieveServer
 from oborona.milter.intake.spool import Spool
 from oborona.milter.intake.tokens import Tokens
-from oborona.milter.log import event
+from oborona.milter.reporting import report
 
 LOCK: Final = "intake.lock"  # in the state folder
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
@@ -86,12 +87,12 @@ async def _serve(
         desk = Desk(taking, settings.intake.deadline_s)
         doors.push_async_callback(desk.close)
         await _open(settings, state, secret.load(state), desk, listeners, doors)
-        reporting = asyncio.create_task(_report(state, desk))
+        reporting = asyncio.create_task(report(state, partial(_said, desk), log))
         ready()
         await stop.wait()
         reporting.cancel()
         await asyncio.gather(reporting, return_exceptions=True)
-    status.remove_intake(state)
+    status.remove_one(state, status.IntakeStatus)
 
 
 async def _open(
@@ -152,22 +153,12 @@ def _tokens(asked: Asked) -> Tokens | None:
     )
 
 
-async def _report(state: Path, desk: Desk) -> None:
-    """Write what the intake has to say of itself, again and again."""
-    trouble = ""
-    while True:
-        said = status.IntakeStatus(
-            pid=os.getpid(),
-            time=time.time(),
-            events=dict(desk.events),
-            refused=dict(desk.refused),
-            trouble=desk.trouble,
-        )
-        try:
-            status.write_intake(state, said)
-            trouble = ""
-        except StoreError as error:
-            if str(error) != trouble:
-                event(log, logging.WARNING, "no status for metrics", error=error)
-            trouble = str(error)
-        await asyncio.sleep(status.WRITE_S)
+def _said(desk: Desk) -> status.IntakeStatus:
+    """Return what the intake has to say of itself."""
+    return status.IntakeStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        events=dict(desk.events),
+        refused=dict(desk.refused),
+        trouble=desk.trouble,
+    )

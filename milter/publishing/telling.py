@@ -82,7 +82,7 @@ class Telling:
             return
         self._written = time.monotonic()
         try:
-            status.write_policy(self._state, msgspec.structs.replace(self._status, time=time.time()))
+            status.write(self._state, msgspec.structs.replace(self._status, time=time.time()))
             self._unwritten = ""
         except StoreError as error:
             if str(error) != self._unwritten:
@@ -92,7 +92,7 @@ class Telling:
     def end(self) -> None:
         """Take the status away."""
         try:
-            status.remove_policy(self._state)
+            status.remove_one(self._state, status.PolicyStatus)
         except StoreError as error:
             event(log, logging.WARNING, "status stays behind", error=error)
 

@@ -12,6 +12,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +20,13 @@ import msgspec
 
 from oborona.config import Reader
 from oborona.config.address import UnixAddress
-from oborona.errors import PeerError, StoreError
+from oborona.errors import PeerError
 from oborona.milter import sockets, status
 from oborona.milter.log import event
 from oborona.milter.reader.desk import Desk, missing, plans, wanted
 from oborona.milter.reader.frames import Answer, Outcome, Question, Result, framed
 from oborona.milter.reader.streams import BUFFER, receive
+from oborona.milter.reporting import report
 
 SOCKET: Final = "reader.sock"  # in the state folder, which is closed to others
 IN_FLIGHT: Final = 1000  # questions of one connection that are not answered yet
@@ -56,40 +58,33 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
         await service.start(listener)
-        chores = [asyncio.create_task(desk.tend()), asyncio.create_task(_report(state, desk))]
+        chores = [
+            asyncio.create_task(desk.tend()),
+            asyncio.create_task(report(state, partial(_said, desk), log)),
+        ]
         ready()
         await stop.wait()
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
         await service.close()
-        status.remove_reader(state)
+        status.remove_one(state, status.ReaderStatus)
 
     asyncio.run(main())
     return os.EX_OK
 
 
-async def _report(state: Path, desk: Desk) -> None:
-    """Write what the reader has to say of itself, again and again."""
-    trouble = ""
-    while True:
-        report = status.ReaderStatus(
-            pid=os.getpid(),
-            time=time.time(),
-            outcomes=desk.outcomes,
-            seconds={task.value: pool.busy_s for task, pool in desk.pools.items()},
-            started={task.value: pool.started for task, pool in desk.pools.items()},
-            waiting={task.value: pool.waiting for task, pool in desk.pools.items()},
-            processes={task.value: len(pool.pids) for task, pool in desk.pools.items()},
-        )
-        try:
-            status.write_reader(state, report)
-            trouble = ""
-        except StoreError as error:
-            if str(error) != trouble:
-                event(log, logging.WARNING, "no status for metrics", error=error)
-            trouble = str(error)
-        await asyncio.sleep(status.WRITE_S)
+def _said(desk: Desk) -> status.ReaderStatus:
+    """Return what the reader has to say of itself."""
+    return status.ReaderStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        outcomes=desk.outcomes,
+        seconds={task.value: pool.busy_s for task, pool in desk.pools.items()},
+        started={task.value: pool.started for task, pool in desk.pools.items()},
+        waiting={task.value: pool.waiting for task, pool in desk.pools.items()},
+        processes={task.value: len(pool.pids) for task, pool in desk.pools.items()},
+    )
 
 
 class Service:

@@ -144,7 +144,7 @@ class SecondLook:
                 await _wait(stop, TROUBLE_S)
         finally:
             with suppress(StoreError):
-                status.remove_second(self._state)
+                status.remove_one(self._state, status.SecondStatus)
             if self._mailboxes is not None:
                 await self._mailboxes.close()
             await self._alarm.close(GRACE_S)
@@ -278,7 +278,7 @@ class SecondLook:
             alerts=dict(self._alarm.outcomes),
             trouble=self.trouble,
         )
-        await asyncio.to_thread(status.write_second, self._state, said)
+        await asyncio.to_thread(status.write, self._state, said)
         return 0.0
 
     async def _look_for_campaigns(self) -> float:

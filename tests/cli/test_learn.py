@@ -171,7 +171,7 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     state = tmp_path / "state"
     run("learn", "spam", str(mail / "spam"))
     trouble = "model.weights: No space left on device"
-    status.write_trainer(state, status.TrainerStatus(pid=1, time=time.time(), trouble=trouble))
+    status.write(state, status.TrainerStatus(pid=1, time=time.time(), trouble=trouble))
     with lock.hold(state / LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
         assert f"can't learn now ({trouble}); what was said is written down, and waits" in found.stderr

@@ -128,7 +128,7 @@ def test_what_the_second_look_says_of_itself(tmp_path: Path) -> None:
     said = status.SecondStatus(
         pid=1, time=time.time(), looked={"judged": 7}, moves={"moved": 3}, waiting=2, trouble="judging: away"
     )
-    status.write_second(state, said)
+    status.write(state, said)
     told = json.loads(run(state, folder, "recheck", "status", "--json").stdout)
     assert (told["runs"], told["waiting"], told["looked"], told["trouble"]) == (
         True, 2, {"judged": 7}, "judging: away",

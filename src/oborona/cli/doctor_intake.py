@@ -41,7 +41,7 @@ def intake(asked: Asked) -> Iterator[Report]:
 
 
 def _process(asked: Asked) -> Report:
-    found = status.read_intake(asked.state, time.time())
+    found = status.read_one(asked.state, status.IntakeStatus, time.time())
     if found is None:
         return Report("intake", State.LOOK, "does not run, or not yet: nobody hears what people say")
     if found.trouble:

@@ -68,7 +68,7 @@ def model(asked: Asked) -> Iterator[Report]:
         )
     else:
         yield Report("model", State.FINE, learned)
-    found = status.read_trainer(asked.state, time.time())
+    found = status.read_one(asked.state, status.TrainerStatus, time.time())
     if found is None:
         yield Report("trainer", State.LOOK, "does not run, or not yet: what people say waits")
     elif found.trouble:

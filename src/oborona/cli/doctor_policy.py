@@ -15,7 +15,7 @@ from oborona.milter import status
 def policy(asked: Asked) -> Iterator[Report]:
     """Look at what the publisher and the workers say."""
     now = time.time()
-    said = status.read_policy(asked.state, now)
+    said = status.read_one(asked.state, status.PolicyStatus, now)
     workers = status.read(asked.state, now)
     if said is None:
         state = State.WRONG if workers else State.LOOK

@@ -35,7 +35,7 @@ def reader(asked: Asked) -> Iterator[Report]:
             yield Report(what, State.LOOK, f"not there: {gone}; {lacks}")
         elif task is Task.READ:
             yield Report(what, State.FINE, f"Tesseract with {settings.languages}")
-    found = status.read_reader(asked.state, time.time())
+    found = status.read_one(asked.state, status.ReaderStatus, time.time())
     if found is None:
         yield Report("reader", State.LOOK, "does not run, or not yet: pictures are not looked at")
         return

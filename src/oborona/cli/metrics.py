@@ -10,12 +10,13 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.milter.metrics import exposition
 from oborona.milter.status import (
+    IntakeStatus,
+    PolicyStatus,
+    ReaderStatus,
+    SecondStatus,
+    TrainerStatus,
     read,
-    read_intake,
-    read_policy,
-    read_reader,
-    read_second,
-    read_trainer,
+    read_one,
 )
 
 
@@ -26,10 +27,10 @@ def metrics(asked: Asked) -> None:
     state, now = asked.state, time.time()
     said = exposition(
         read(state, now),
-        read_reader(state, now),
-        read_policy(state, now),
-        read_trainer(state, now),
-        read_intake(state, now),
-        read_second(state, now),
+        read_one(state, ReaderStatus, now),
+        read_one(state, PolicyStatus, now),
+        read_one(state, TrainerStatus, now),
+        read_one(state, IntakeStatus, now),
+        read_one(state, SecondStatus, now),
     )
     echo(said.rstrip(b"\n"))

@@ -32,7 +32,7 @@ def status(asked: Asked, as_json: bool) -> None:
     header, trouble = weights(asked.state)
     with store(asked) as opened:
         found = figures(opened, header.calibration)
-    trainer = said.read_trainer(asked.state, time.time())
+    trainer = said.read_one(asked.state, said.TrainerStatus, time.time())
     missing = {
         kind.value: max(0, asked.loaded.settings.learning.min_learned - number)
         for kind, number in _learned(header).items()

@@ -53,7 +53,7 @@ def status(asked: Asked, as_json: bool) -> None:
     now = time.time()
     with _moves(asked) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
-    said = statuses.read_second(asked.state, now)
+    said = statuses.read_one(asked.state, statuses.SecondStatus, now)
     told = {
         "runs": said is not None,
         "trouble": "" if said is None else said.trouble,
@@ -181,7 +181,7 @@ def _number(text: str) -> int:
 
 
 def _end(asked: Asked, number: int, what: str, *, as_json: bool) -> None:
-    running = statuses.read_second(asked.state, time.time()) is not None
+    running = statuses.read_one(asked.state, statuses.SecondStatus, time.time()) is not None
     if as_json:
         echo_json({"moves": number, "runs": running})
     else:

@@ -56,7 +56,7 @@ def wait(asked: Asked, done: Callable[[], bool]) -> None:
     while not done():
         if lock.holder(asked.state / LOCK) is None:
             raise click.ClickException("the trainer has ended; what was said is written down, and waits")
-        said = status.read_trainer(asked.state, time.time())
+        said = status.read_one(asked.state, status.TrainerStatus, time.time())
         if said is not None and said.trouble:
             raise click.ClickException(
                 f"the trainer can't learn now ({said.trouble}); what was said is written down, and waits"

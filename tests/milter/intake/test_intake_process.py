@@ -130,7 +130,9 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert at_doors["feedback door"] == f"a script service answers on unix:{door}"
         assert at_doors["HTTP door"] == f"a web server answers on unix:{http}"
         deadline = time.monotonic() + 60
-        while not (said := status.read_intake(oborona.state, time.time())) or not said.refused:
+        while (
+            not (said := status.read_one(oborona.state, status.IntakeStatus, time.time())) or not said.refused
+        ):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         found = exposition([], intake=said).decode()

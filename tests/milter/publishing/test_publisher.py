@@ -288,18 +288,18 @@ def test_status_tells_versions_refusals_and_trouble(house: House) -> None:
     house.write("broken")
     looked(house)
     house.publisher.telling.report()
-    said = status.read_policy(house.state, time.time())
+    said = status.read_one(house.state, status.PolicyStatus, time.time())
     assert said is not None
     assert said.refused is not None
     assert (said.version, said.changes, said.refusals) == (version_of(house.page.active), 0, 1)
     house.write(rules(2))
     looked(house)
     house.publisher.telling.report()
-    said = status.read_policy(house.state, time.time())
+    said = status.read_one(house.state, status.PolicyStatus, time.time())
     assert said is not None
     assert (said.refused, said.changes, said.version) == (None, 1, version_of(house.page.active))
-    status.remove_policy(house.state)
-    assert status.read_policy(house.state, time.time()) is None
+    status.remove_one(house.state, status.PolicyStatus)
+    assert status.read_one(house.state, status.PolicyStatus, time.time()) is None
 
 
 async def test_a_worker_whose_policy_was_taken_away_judges_by_what_it_has(
