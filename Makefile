@@ -27,7 +27,7 @@ $(VAR)/oborona.toml:
 	 else who='socket_mode = "0666"  # it can't be given to Postfix's group from here: everybody may ask'; fi; \
 	 printf '%s\n' '# Settings of a trial, made by "make run"; etc/oborona.toml lists all there are.' \
 	    '[paths]' 'state = "state"' 'policy = "$(CURDIR)/etc/policy.d"' '' \
-	    '[milter]' 'listen = "unix:$(abspath $(VAR))/run/milter.sock"' "$$who" >$@
+	    '[doors.milter]' 'listen = "unix:$(abspath $(VAR))/run/milter.sock"' "$$who" >$@
 
 demo:            ## a private Postfix + Oborona + Dovecot: real mail sent through, and what happened to it
 	@./setup test

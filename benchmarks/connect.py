@@ -33,18 +33,19 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
-from oborona.config import Dns, Milter, Settings  # noqa: E402
+from oborona.config import Dns, Settings, Work  # noqa: E402
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.dns import Answer, Kind, Outcome  # noqa: E402
 from oborona.message.shingles import Hasher, envelope_shingles  # noqa: E402
 from oborona.milter.asking import Asking  # noqa: E402
+from oborona.milter.bench import Bench  # noqa: E402
 from oborona.milter.connection import Connection  # noqa: E402
 from oborona.milter.door import Door  # noqa: E402
 from oborona.milter.guard import Guard  # noqa: E402
 from oborona.milter.log import set_up  # noqa: E402
 from oborona.milter.reply import Answer as Said  # noqa: E402
 from oborona.milter.resolver import names, wire  # noqa: E402
-from oborona.milter.session import Bench, Session  # noqa: E402
+from oborona.milter.session import Session  # noqa: E402
 from oborona.milter.status import Tally  # noqa: E402
 from oborona.milter.stores import open_counters, open_writer  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
@@ -249,7 +250,7 @@ async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile |
             reader: CounterReader = store
             bench = Bench(
                 site=Site(name="mx.example", hasher=HASHER, counters=reader),
-                settings=Milter(),
+                settings=Work(),
                 contact="https://example.org/mail",
                 policy=policy,
                 counters=store,

@@ -86,8 +86,8 @@ def main() -> None:
 def _against(home: Path, name: str, hop: Path, asked: argparse.Namespace) -> None:
     home.mkdir()
     settings = {
-        "delivery.listen": f"unix:{home}/door.sock",
-        "delivery.next_hop": f"unix:{hop}",
+        "doors.delivery.listen": f"unix:{home}/door.sock",
+        "doors.delivery.next_hop": f"unix:{hop}",
         "site.name": "mx.example.test",
     }
     with oborona(home / "daemon", transport="native", workers=1, pictures=False, settings=settings):

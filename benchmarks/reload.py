@@ -126,7 +126,7 @@ def run(
         shutil.copytree(policy, folder)
         (folder / "90-many.toml").write_text("# further rules\n" + "".join(further(rules)))
         save(folder, 0)
-        settings = {"paths.policy": folder, "milter.workers": workers, "log.level": "warning"}
+        settings = {"paths.policy": folder, "worker.processes": workers, "log.level": "warning"}
         with Oborona(settings) as daemon:
             page = Page(daemon.state / FOLDER / FILE)
             count = round(rate * (seconds + 2 * SETTLE_S))

@@ -48,8 +48,8 @@ def oborona(
     with _resolver(folder) as (port, resolver):
         command: list[str | Path] = [
             Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
-            "--set", f"milter.listen=unix:{address}", "--set", f"milter.transport={transport}",
-            "--set", f"milter.workers={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
+            "--set", f"doors.milter.listen=unix:{address}", "--set", f"doors.milter.transport={transport}",
+            "--set", f"worker.processes={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
             "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning",
             *(f"--set={name}={value}" for name, value in settings.items()), "serve",
         ]  # fmt: skip

@@ -164,7 +164,7 @@ def live_daemon(console: Console) -> None:
     """Print how long two workers take to follow an addition, of ten."""
     from tests.peers.oborona import Oborona  # noqa: PLC0415 - needs the test peers
 
-    with Oborona({"milter.workers": 2, "log.format": "json"}) as oborona:
+    with Oborona({"worker.processes": 2, "log.format": "json"}) as oborona:
         took: list[float] = []
         for number in range(10):
             before = oborona.log().count("signatures changed")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from oborona.milter.gather import Gathered
 from oborona.milter.reply import Reply
-from oborona.types import Client, Stage
+from oborona.types import Client, Envelope, Stage
 
 
 class Door(Protocol):
@@ -68,4 +68,35 @@ class Door(Protocol):
         ...
 
 
+class Once(Protocol):
+    """What answers a protocol without connections of its own: each question tells all that is known."""
+
+    async def glance(
+        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+    ) -> Reply:
+        """All that is known at a stage, told at once: by a protocol that knows no connections.
+
+        Args:
+            stage: connect, sender or recipient.
+            envelope: as far as it is known, its recipient the last one; `own` and `traps` are the door's to find out.
+            port: of ours, where the client came in; empty = unknown.
+            after: the stage that was asked about before; None: none was.
+        """
+        ...
+
+    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+        """A message with all that is known of it; no stage before the content is judged by itself."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is asked; called exactly once, last."""
+        ...
+
+
+class Asked(Door, Once, Protocol):
+    """A session: it can be asked both ways, of one client in one of them."""
+
+
 DoorFactory = Callable[[], Door]
+OnceFactory = Callable[[], Once]
+AskedFactory = Callable[[], Asked]

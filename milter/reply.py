@@ -20,6 +20,9 @@ from typing import Final
 
 import msgspec
 
+from oborona.policy.scan import Scan
+from oborona.types import Verdict
+
 MAX_TEXT_LINES: Final = 32  # libmilter's smfi_setmlreply takes no more
 MAX_TEXT_LINE: Final = (
     480  # RFC 5321 section 4.5.3.1.5: a reply line is 512 octets with code, status and CRLF
@@ -71,6 +74,18 @@ class RemoveHeader(msgspec.Struct, frozen=True):
 _CLASS_OF = {Answer.REJECT: "5", Answer.TEMPFAIL: "4"}
 
 
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reply rests on, for protocols that tell more than an answer."""
+
+    verdict: Verdict
+    ident: str  # as in X-Mras-Id: the journal's, signed
+    reference: str  # under which the log has it
+    spam_score: float  # the lines of the policy
+    reject_score: float
+    karma: float | None = None  # -100 to 100; None: it was not looked up
+    scan: Scan | None = None  # None: not judged by its content, or not to the end
+
+
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """An answer that any mail server can be given; `refuse` is the short way to one with a text.
 
@@ -81,6 +96,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         text: one or more lines parted by newline, printable ASCII without "%"; none is empty.
         edits: applied only when the message is taken; removals before additions.
         removed: recipients that get no copy, as they were named; applied only when the message is taken.
+        judged: what it rests on; None where nobody was judged: nothing is decided at that stage, or we are too busy.
 
     Raises:
         ValueError: parts that disagree; 450 with 5.x.x can't be built.
@@ -92,6 +108,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     edits: tuple[AddHeader | RemoveHeader, ...] = ()
     removed: tuple[str, ...] = ()
+    judged: Judged | None = None
 
     def __post_init__(self) -> None:
         for one in self.removed:
@@ -131,14 +148,14 @@ def in_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | Re
     return [*removals, *(e for e in edits if isinstance(e, AddHeader))]
 
 
-def refuse(code: int, enhanced: str, text: str) -> Reply:
+def refuse(code: int, enhanced: str, text: str, judged: Judged | None = None) -> Reply:
     """Return the reply whose answer follows from its code: 4xx TEMPFAIL, 5xx REJECT.
 
     Raises:
         ValueError: a code of another class, or parts that disagree.
     """
     answer = Answer.REJECT if code // 100 == 5 else Answer.TEMPFAIL
-    return Reply(answer=answer, code=code, enhanced=enhanced, text=text)
+    return Reply(answer=answer, code=code, enhanced=enhanced, text=text, judged=judged)
 
 
 CONTINUE: Final = Reply()

@@ -18,46 +18,33 @@ from contextlib import ExitStack, closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from oborona import lock, secret
-from oborona.config import Listening, Loaded, Milter, Settings
+from oborona.config import Listening, Loaded
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
 from oborona.milter import sockets
-from oborona.milter.door import DoorFactory
+from oborona.milter.entrances import Entrance, entrances
 from oborona.milter.intake import service as intake
-from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.log import Format, event, set_up
-from oborona.milter.native import NativeServer
 from oborona.milter.pinned import schema as pin_store
-from oborona.milter.policy_service.server import PolicyServer
 from oborona.milter.publishing import asking as publishing
 from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
-from oborona.milter.reply import Answer
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
-from oborona.milter.worker import JOURNAL, Entrance, Server, Worker
+from oborona.milter.worker import JOURNAL, Worker
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.tables import SLOWEST_S
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
-
-GUARD_AFTER_S: Final = (
-    5.0  # a transport waits this much longer than a session may take: the session answers first
-)
-STAGES_AT_ONCE: Final = (
-    3  # that one request of the policy service may be the first word of: connect, sender, recipient
-)
 
 log = logging.getLogger("oborona")
 
@@ -124,7 +111,7 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         if Role.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
             jobs.append(Job(name="keeper", run=keeper))
-        grace_s = loaded.settings.milter.drain_s + 5.0
+        grace_s = loaded.settings.worker.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()
 
@@ -186,21 +173,15 @@ def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack)
 def _workers(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> list[Job]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
-    entrances = [Entrance(_listen(settings.milter, listening), partial(_milter, settings.milter))]
-    if settings.policy_service.listen:
-        entrances.append(
-            Entrance(
-                _listen(settings.policy_service, listening), partial(_policy_service, settings), content=False
-            )
-        )
-    delivery = _listen(settings.delivery, listening) if settings.delivery.listen else None
-    count = min(settings.milter.workers or len(os.sched_getaffinity(0)), WORKERS)
+    doors = entrances(settings, partial(_listen, listening=listening))
+    delivery = _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
+    count = min(settings.worker.processes or len(os.sched_getaffinity(0)), WORKERS)
     return [
         Job(
             name=f"worker-{number}",
-            run=partial(_work, loaded, number, key, before, entrances, delivery),
+            run=partial(_work, loaded, number, key, before, doors, delivery),
             sockets=(
-                *(entrance.listener for entrance in entrances),
+                *(entrance.listener for entrance in doors),
                 *([] if delivery is None else [delivery]),
             ),
         )
@@ -214,48 +195,12 @@ def _listen(door: Listening, listening: ExitStack) -> socket.socket:
     return sock
 
 
-async def _milter(asked: Milter, doors: DoorFactory, listener: socket.socket) -> Server:
-    transport = LibmilterServer if asked.transport == "libmilter" else NativeServer
-    server = transport(
-        doors,
-        limit_bytes=asked.max_message_bytes,
-        idle_s=asked.idle_s,
-        max_sessions=asked.max_sessions,
-        on_failure=Answer.TEMPFAIL if asked.on_failure == "tempfail" else Answer.CONTINUE,
-        guard_s=milter_guard_s(asked),
-    )
-    await server.start(listener)
-    return server
-
-
-async def _policy_service(settings: Settings, doors: DoorFactory, listener: socket.socket) -> Server:
-    asked = settings.policy_service
-    server = PolicyServer(
-        doors,
-        idle_s=asked.idle_s,
-        max_connections=asked.max_connections,
-        guard_s=policy_service_guard_s(settings.milter),
-    )
-    await server.start(listener)
-    return server
-
-
-def milter_guard_s(asked: Milter) -> float:
-    """Return how long a session may take over one command or one message, in seconds."""
-    return max(asked.deadline_s, asked.command_deadline_s + SLOWEST_S) + GUARD_AFTER_S
-
-
-def policy_service_guard_s(asked: Milter) -> float:
-    """Return how long a session may take over one request of the policy service, in seconds; it slows a client down once."""
-    return STAGES_AT_ONCE * asked.command_deadline_s + SLOWEST_S + GUARD_AFTER_S
-
-
 def _work(
     loaded: Loaded,
     number: int,
     key: bytes,
     before: Before,
-    entrances: Sequence[Entrance],
+    doors: Sequence[Entrance],
     delivery: socket.socket | None,
     ready: Callable[[], None],
 ) -> int:
@@ -266,7 +211,7 @@ def _work(
         name=site_name(loaded),
         state=Path(loaded.settings.paths.state),
         key=key,
-        entrances=entrances,
+        entrances=doors,
         before=before,
         delivery=delivery,
     ).run(ready)

@@ -15,10 +15,10 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 import msgspec
 import uvloop
@@ -32,12 +32,13 @@ from oborona.message.shingles import Hasher
 from oborona.milter import status
 from oborona.milter.alarm.campaigns import Sightings, sighted
 from oborona.milter.asking import Asking
+from oborona.milter.bench import Bench, Crowd
 from oborona.milter.content_model import Taught
 from oborona.milter.delivery.delivering import Bench as DeliveryBench
 from oborona.milter.delivery.delivering import Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
-from oborona.milter.door import DoorFactory
+from oborona.milter.entrances import Entrance, Server
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
@@ -55,7 +56,7 @@ from oborona.milter.reader.meaning import Meanings as EncodedMeanings
 from oborona.milter.reader.service import SOCKET
 from oborona.milter.reporting import report
 from oborona.milter.ruled import Ruled
-from oborona.milter.session import Bench, Session
+from oborona.milter.session import Session
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
@@ -85,25 +86,6 @@ class Flushed(Protocol):
     @property
     def stuck(self) -> bool: ...
     def flush(self, now: float) -> int: ...
-
-
-class Server(Protocol):
-    """A transport that serves, native or libmilter."""
-
-    async def drain(self, grace_s: float) -> None:
-        """Take no new connections, end those that are idle, wait for the others, cut them after the grace.
-
-        The listening socket is not used any more from its first await on.
-        """
-        ...
-
-
-class Entrance(NamedTuple):
-    """A listening socket and what serves it."""
-
-    listener: socket.socket  # this process's copy; closed when draining has begun
-    start: Callable[[DoorFactory, socket.socket], Awaitable[Server]]  # in the loop
-    content: bool = True  # messages come by it, not their envelopes alone
 
 
 class Worker:
@@ -198,7 +180,8 @@ class Worker:
             )
             bench = Bench(
                 site=site,
-                settings=self._settings.milter,
+                settings=self._settings.worker,
+                crowd=Crowd(self._settings.worker.max_messages),
                 contact=self._settings.site.contact,
                 policy=self._policy,
                 counters=counters,
@@ -218,7 +201,7 @@ class Worker:
                 reports=self._settings.intake.reports if self._settings.intake.mail_listen else frozenset(),
             )
             await asking.begin(self._policy.current)
-            servers = [
+            servers: list[Server] = [
                 await entrance.start(partial(Session, bench, content=entrance.content), entrance.listener)
                 for entrance in self._entrances
             ]
@@ -246,7 +229,7 @@ class Worker:
                 ]
                 await self._stop.wait()
                 self._policy.leave()
-                grace_s = self._settings.milter.drain_s
+                grace_s = self._settings.worker.drain_s
                 draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
                 await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
                 for entrance in self._entrances:
@@ -275,7 +258,7 @@ class Worker:
                 event(log, logging.WARNING, "status stays behind", error=error)
 
     def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
-        asked, longest_s = self._settings.reader, self._settings.milter.deadline_s / 2
+        asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
         eyes = Eyes(line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s))
         return Site(
             name=self._name,
@@ -293,7 +276,7 @@ class Worker:
         )
 
     def _meanings(self, line: Line) -> Meanings:
-        wait_s = min(self._settings.reader.meaning_wait_s, self._settings.milter.deadline_s / 2)
+        wait_s = min(self._settings.reader.meaning_wait_s, self._settings.worker.deadline_s / 2)
         wanted = self._settings.reader.enabled and self._settings.reader.meaning
         return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
 
@@ -302,13 +285,14 @@ class Worker:
     ) -> Server:
         settings = self._settings
         bench = DeliveryBench(
-            settings=settings.delivery,
+            settings=settings.doors.delivery,
             name=self._name,
             signing_key=keys.signature,
             entries=journal,
             went=journal.append_went,
             expected=Expected(
-                retention_s=settings.journal.retention_hours * 3600, wait_s=settings.delivery.journal_wait_s
+                retention_s=settings.journal.retention_hours * 3600,
+                wait_s=settings.doors.delivery.journal_wait_s,
             ),
             persons=self._persons,
             policy=lambda: self._policy.current,

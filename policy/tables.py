@@ -13,7 +13,7 @@ from oborona.errors import PolicyError
 from oborona.toml import Given, did_you_mean
 from oborona.types import Mode
 
-SLOWEST_S: Final = 9  # on top of milter.command_deadline_s, at most 20 s: Postfix waits 30 s
+SLOWEST_S: Final = 9  # on top of worker.command_deadline_s, at most 20 s: Postfix waits 30 s
 
 
 class RepIpTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -145,11 +145,11 @@ def test_every_message_of_the_corpus_is_scored(state: Path) -> None:
 
 def test_wrong_settings_and_policies_end_with_their_place(tmp_path: Path, letter: Path) -> None:
     settings = tmp_path / "oborona.toml"
-    settings.write_text('[paths]\npolicy = "p"\n\n[milter]\nwrokers = 2\n')
+    settings.write_text('[paths]\npolicy = "p"\n\n[worker]\nproceses = 2\n')
     result = run("--config", settings, "check", letter)
     assert result.exit_code == os.EX_CONFIG
     assert f"{settings}:5:1: " in result.stderr
-    assert "workers" in result.stderr, "it says what was meant"
+    assert "processes" in result.stderr, "it says what was meant"
 
     settings.write_text('[paths]\npolicy = "p"\n')
     (tmp_path / "p").mkdir()
@@ -159,8 +159,8 @@ def test_wrong_settings_and_policies_end_with_their_place(tmp_path: Path, letter
     assert f"{tmp_path}/p/10.toml:3:9: rule X: when: " in result.stderr
     assert "from.address" in result.stderr
 
-    assert run("--set", "milter.workers", "policy", "check").exit_code == 2
-    assert run("--set", "milter.workers=many", "policy", "check").exit_code == os.EX_CONFIG
+    assert run("--set", "worker.processes", "policy", "check").exit_code == 2
+    assert run("--set", "worker.processes=many", "policy", "check").exit_code == os.EX_CONFIG
 
 
 def test_policy_show_tells_each_origin(tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_policy_show_tells_each_origin(tmp_path: Path) -> None:
     (tmp_path / "policy.d/90-local.toml").write_text(
         '[verdict]\nreject_score = 300\n[[rule]]\nname = "X"\nscore = 7\n'
     )
-    (tmp_path / "oborona.toml").write_text("[milter]\nworkers = 3\n")
+    (tmp_path / "oborona.toml").write_text("[worker]\nprocesses = 3\n")
     result = run(
         "--config", tmp_path / "oborona.toml", "--set", "log.level=debug", "policy", "show", "--origin"
     )
     lines = dict(line.split(" = ", 1) for line in result.stdout.splitlines())
-    assert lines["milter.workers"].endswith("oborona.toml:2")
+    assert lines["worker.processes"].endswith("oborona.toml:2")
     assert lines["log.level"] == '"debug"    # command line'
-    assert lines["milter.drain_s"].endswith("# default")
+    assert lines["worker.drain_s"].endswith("# default")
     assert lines["verdict.reject_score"].endswith("90-local.toml:2")
     assert lines["rule.X.when"].endswith("10.toml:3")
     assert lines["rule.X.score"].startswith("7")
@@ -242,9 +242,11 @@ def test_explain_of_nothing_known_says_so(state: Path) -> None:
 
 
 def test_doctor_looks_at_everything(state: Path, tmp_path: Path) -> None:
-    result = run("--state", state, "--set", f"milter.listen=unix:{tmp_path}/m.sock", "doctor")
+    result = run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor")
     for what in ("settings", "policy", "state", "counters", "door", "socket", "resolver", "mail server"):
         assert what in result.stdout
     assert result.exit_code == 0
     (tmp_path / "m.sock").mkdir()
-    assert run("--state", state, "--set", f"milter.listen=unix:{tmp_path}/m.sock", "doctor").exit_code == 1
+    assert (
+        run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor").exit_code == 1
+    )

@@ -194,7 +194,7 @@ def closed_folder(open_folder: Path) -> Iterator[Path]:
 
 
 def test_a_daemon_behind_a_closed_folder_warns(closed_folder: Path) -> None:
-    address = {"milter.listen": f"unix:{closed_folder}/milter.sock", "milter.workers": 1}
+    address = {"doors.milter.listen": f"unix:{closed_folder}/milter.sock", "worker.processes": 1}
     with Oborona(address) as oborona:
         assert f"warning: {closed_folder} is closed to others" in oborona.log()
         assert f"{closed_folder} is closed to others" in oborona.run("doctor").stdout.replace("\n", "")

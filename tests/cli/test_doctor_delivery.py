@@ -18,9 +18,10 @@ from oborona.cli.report import State
 
 
 def looked(folder: Path, **settings: object) -> dict[str, tuple[State, str]]:
-    sets = {"delivery.listen": f"unix:{folder}/lmtp.sock", "delivery.next_hop": f"unix:{folder}/hop"} | {
-        name.replace("__", "."): value for name, value in settings.items()
-    }
+    sets = {
+        "doors.delivery.listen": f"unix:{folder}/lmtp.sock",
+        "doors.delivery.next_hop": f"unix:{folder}/hop",
+    } | {name.replace("__", "."): value for name, value in settings.items()}
     asked = Asked(None, folder / "state", tuple(f"{name}={value}" for name, value in sets.items()))
     return {one.what: (one.state, one.words) for one in delivery(asked)}
 
@@ -61,7 +62,7 @@ def postconf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_door_that_is_closed_is_not_looked_at(tmp_path: Path) -> None:
-    assert looked(tmp_path, delivery__listen="") == {}
+    assert looked(tmp_path, doors__delivery__listen="") == {}
 
 
 def test_a_next_hop_that_answers(tmp_path: Path, postconf: Path) -> None:
@@ -102,9 +103,9 @@ def test_whether_postfix_delivers_to_us(tmp_path: Path, postconf: Path, line: st
 
 def test_a_door_by_tcp(tmp_path: Path, postconf: Path) -> None:
     postconf.write_text("virtual_transport = lmtp:inet:127.0.0.1:2424\n")
-    assert looked(tmp_path, delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.FINE
+    assert looked(tmp_path, doors__delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.FINE
 
 
 def test_a_wait_that_is_shorter_than_a_batch_is_told(tmp_path: Path, postconf: Path) -> None:
-    found = looked(tmp_path, delivery__journal_wait_s=0.1, journal__batch_s=0.25)
+    found = looked(tmp_path, doors__delivery__journal_wait_s=0.1, journal__batch_s=0.25)
     assert found["next hop"][0] is State.LOOK

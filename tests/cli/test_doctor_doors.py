@@ -23,7 +23,7 @@ needs_postfix = pytest.mark.skipif(
 
 
 def asked(folder: Path, **settings: object) -> Asked:
-    sets = {"milter.listen": f"unix:{folder}/milter.sock"} | {
+    sets = {"doors.milter.listen": f"unix:{folder}/milter.sock"} | {
         name.replace("__", "."): value for name, value in settings.items()
     }
     return Asked(None, folder / "state", tuple(f"{name}={value}" for name, value in sets.items()))
@@ -62,7 +62,7 @@ def test_a_daemon_answers_at_both_doors() -> None:
     folder = shut.root
     folder.mkdir()
     try:
-        with Oborona({"policy_service.listen": f"unix:{folder}/policy.sock"}) as daemon:
+        with Oborona({"doors.policy_service.listen": f"unix:{folder}/policy.sock"}) as daemon:
             report = daemon.run("doctor").stdout
             assert f"a policy service answers on unix:{folder}/policy.sock" in report
             assert "a milter answers on" in report
@@ -72,7 +72,7 @@ def test_a_daemon_answers_at_both_doors() -> None:
 
 
 def test_doors_where_nobody_listens(open_folder: Path) -> None:
-    said = looked(open_folder, policy_service__listen=f"unix:{open_folder}/policy.sock")
+    said = looked(open_folder, doors__policy_service__listen=f"unix:{open_folder}/policy.sock")
     assert said["door"] == (
         State.LOOK,
         f"nothing listens on unix:{open_folder}/milter.sock: the daemon does not run",
@@ -80,10 +80,10 @@ def test_doors_where_nobody_listens(open_folder: Path) -> None:
     assert said["policy service"][0] is State.LOOK
     assert said["socket"] == (State.FINE, f"{open_folder} can hold it")
     assert "path" not in said
-    said = looked(open_folder, policy_service__listen="unix:/nowhere/at-all/policy.sock")
+    said = looked(open_folder, doors__policy_service__listen="unix:/nowhere/at-all/policy.sock")
     assert said["socket"] == (
         State.WRONG,
-        "/nowhere/at-all is not there: make it, or set policy_service.listen elsewhere",
+        "/nowhere/at-all is not there: make it, or set doors.policy_service.listen elsewhere",
     )
 
 
@@ -98,7 +98,7 @@ def test_a_port_that_somebody_else_has(open_folder: Path) -> None:
 
         thread = threading.Thread(target=hang_up)
         thread.start()
-        said = looked(open_folder, policy_service__listen=f"inet:{port}@127.0.0.1")
+        said = looked(open_folder, doors__policy_service__listen=f"inet:{port}@127.0.0.1")
         thread.join(30)
     state, words = said["policy service"]
     assert state is State.WRONG
@@ -109,7 +109,7 @@ def test_a_port_that_somebody_else_has(open_folder: Path) -> None:
 def test_another_program_at_the_policy_services_address(open_folder: Path, answer: bytes) -> None:
     path = open_folder / "policy.sock"
     with answering(path, answer):
-        state, words = looked(open_folder, policy_service__listen=f"unix:{path}")["policy service"]
+        state, words = looked(open_folder, doors__policy_service__listen=f"unix:{path}")["policy service"]
     assert (state, words) == (State.WRONG, f"something listens on unix:{path} and is no policy service")
 
 
@@ -121,7 +121,7 @@ def test_a_policy_service_at_the_milters_address(open_folder: Path) -> None:
 def test_a_folder_that_is_closed_to_the_mail_server(open_folder: Path) -> None:
     (open_folder / "closed").mkdir(mode=0o700)
     path = open_folder / "closed/policy.sock"
-    said = looked(open_folder, policy_service__listen=f"unix:{path}")
+    said = looked(open_folder, doors__policy_service__listen=f"unix:{path}")
     assert said["path"] == (
         State.LOOK,
         f"{open_folder}/closed is closed to others: can the mail server's user get to {path}?",
@@ -157,7 +157,7 @@ def postfix_says(
 def test_postfix_asks_the_policy_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: str, listen: str
 ) -> None:
-    said = postfix_says(tmp_path, monkeypatch, main, policy_service__listen=listen)
+    said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=listen)
     where = main.partition(" ")[0]
     assert said["policy client"] == (State.FINE, f"Postfix asks us in {where}")
     assert said["mail server"][0] is State.LOOK, "it is no milter"
@@ -178,7 +178,9 @@ NOT_ASKED = {
 def test_postfix_does_not_ask_the_policy_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: str, listen: str
 ) -> None:
-    state, words = postfix_says(tmp_path, monkeypatch, main, policy_service__listen=listen)["policy client"]
+    state, words = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=listen)[
+        "policy client"
+    ]
     assert state is State.LOOK
     assert words.startswith(
         "Postfix does not ask us; put last into smtpd_recipient_restrictions: check_policy_service { "
@@ -217,7 +219,7 @@ def test_postfix_asks_the_milter(
 @needs_postfix
 def test_postfix_asks_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main = f"smtpd_milters = unix:{tmp_path}/milter.sock\n" + ASKED["helo"][0] + ASKED["sender, by name"][0]
-    said = postfix_says(tmp_path, monkeypatch, main, policy_service__listen=INET)
+    said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=INET)
     assert said["mail server"][0] is State.FINE
     state, words = said["policy client"]
     assert state is State.LOOK
@@ -226,5 +228,5 @@ def test_postfix_asks_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_where_there_is_no_postfix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_args, **_options: None)
-    (report,) = postfix(asked(tmp_path, policy_service__listen=INET))
+    (report,) = postfix(asked(tmp_path, doors__policy_service__listen=INET))
     assert report.words == "no Postfix here (no postconf)"

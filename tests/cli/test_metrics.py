@@ -54,7 +54,7 @@ def test_a_folder_that_can_not_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_daemon_tells_of_all_its_workers_while_it_runs() -> None:
-    with Oborona({"milter.workers": 2}) as daemon:
+    with Oborona({"worker.processes": 2}) as daemon:
         deadline = time.monotonic() + 30
         while len(up := values(daemon.run("metrics").stdout, "oborona_up")) < 2:
             assert time.monotonic() < deadline, daemon.log()

@@ -21,7 +21,12 @@ WITHIN_S = 30.0
 
 
 def settings(nodes: str) -> dict[str, object]:
-    return {"milter.workers": 1, "counters.store": "cluster", "cluster.nodes": nodes, "cluster.deadline_s": 5}
+    return {
+        "worker.processes": 1,
+        "counters.store": "cluster",
+        "cluster.nodes": nodes,
+        "cluster.deadline_s": 5,
+    }
 
 
 async def test_mail_is_counted_in_the_cluster(access: Access, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Settings from file and command line: order, origins, paths, and what is refused."""
 
 import math
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,21 @@ def test_without_file_and_command_line_the_schema_holds(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     loaded = load_settings(None)
-    assert loaded.settings.milter == Settings().milter
+    assert loaded.settings.doors.milter == Settings().doors.milter
     assert loaded.settings.paths.state == "/var/lib/oborona"
     assert loaded.settings.paths.policy == str(tmp_path / "policy.d")
     assert set(loaded.origins.values()) == {DEFAULT}
-    assert loaded.settings.milter.address == UnixAddress("/run/oborona/milter.sock")
-    assert loaded.settings.milter.mode == 0o660
+    assert loaded.settings.doors.milter.address == UnixAddress("/run/oborona/milter.sock")
+    assert loaded.settings.doors.milter.mode == 0o660
 
 
 def test_the_command_line_wins_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
-    path = write(tmp_path, "[milter]\nworkers = 3\ndrain_s = 1\n\n[log]\nlevel = 'debug'\n")
-    loaded = load_settings(path, {"milter.workers": "5", "counters.flush_s": "0.5"})
-    assert (loaded.settings.milter.workers, loaded.settings.milter.drain_s) == (5, 1.0)
+    path = write(tmp_path, "[worker]\nprocesses = 3\ndrain_s = 1\n\n[log]\nlevel = 'debug'\n")
+    loaded = load_settings(path, {"worker.processes": "5", "counters.flush_s": "0.5"})
+    assert (loaded.settings.worker.processes, loaded.settings.worker.drain_s) == (5, 1.0)
     assert (loaded.settings.counters.flush_s, loaded.settings.log.level) == (0.5, "debug")
-    assert loaded.origins["milter.workers"] == COMMAND_LINE
-    assert loaded.origins["milter.drain_s"] == f"{path}:3"
+    assert loaded.origins["worker.processes"] == COMMAND_LINE
+    assert loaded.origins["worker.drain_s"] == f"{path}:3"
     assert loaded.origins["log.level"] == f"{path}:6"
     assert loaded.origins["log.format"] == DEFAULT
     assert loaded.file == path
@@ -63,16 +64,16 @@ def test_relative_paths_count_from_where_they_were_written(
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("milter.worker", "1", 'unknown setting "milter.worker"; did you mean milter.workers?'),
+        ("worker.process", "1", 'unknown setting "worker.process"; did you mean worker.processes?'),
         ("workers", "1", 'unknown setting "workers"'),
-        ("milter.workers", "many", 'milter.workers = "many": not allowed; a whole number, 0 to 256'),
-        ("milter.workers", "-1", "not allowed; a whole number, 0 to 256"),
-        ("milter.workers", "", "not allowed; a whole number, 0 to 256"),
-        ("milter.deadline_s", "nan", "not allowed; a number, 0.1 to 290"),
-        ("milter.deadline_s", "inf", "not allowed; a number, 0.1 to 290"),
-        ("milter.on_failure", "reject", 'not allowed; one of "accept", "tempfail"'),
-        ("milter.listen", "tcp:80", "no address to listen on; write unix:/run/oborona/milter.sock"),
-        ("milter.socket_mode", "888", "three octal digits"),
+        ("worker.processes", "many", 'worker.processes = "many": not allowed; a whole number, 0 to 256'),
+        ("worker.processes", "-1", "not allowed; a whole number, 0 to 256"),
+        ("worker.processes", "", "not allowed; a whole number, 0 to 256"),
+        ("worker.deadline_s", "nan", "not allowed; a number, 0.1 to 290"),
+        ("worker.deadline_s", "inf", "not allowed; a number, 0.1 to 290"),
+        ("worker.on_failure", "reject", 'not allowed; one of "accept", "tempfail"'),
+        ("doors.milter.listen", "tcp:80", "no address to listen on; write unix:/run/oborona/milter.sock"),
+        ("doors.milter.socket_mode", "888", "three octal digits"),
         ("site.name", "a b", 'a host name, or ""'),
         ("site.contact", "see\r\nX: y", "a URL or mail address"),
         ("paths.state", "a\0b", "a path"),
@@ -89,10 +90,10 @@ def test_a_bad_command_line_is_refused(name: str, value: str, words: str) -> Non
 @pytest.mark.parametrize(
     ("overrides", "left", "right"),
     [
-        ({"dns.message_s": "5"}, "dns.message_s = 5 (command line)", "milter.command_deadline_s = 5 (default)"),
-        ({"dns.message_s": "12", "milter.command_deadline_s": "15"}, "12 (command line)", "milter.deadline_s = 10"),
-        ({"milter.command_deadline_s": "4"}, "dns.message_s = 4 (default)", "command_deadline_s = 4 (command line)"),
-        ({"milter.deadline_s": "0.1"}, "dns.message_s = 4 (default)", "milter.deadline_s = 0.1 (command line)"),
+        ({"dns.message_s": "5"}, "dns.message_s = 5 (command line)", "worker.command_deadline_s = 5 (default)"),
+        ({"dns.message_s": "12", "worker.command_deadline_s": "15"}, "12 (command line)", "worker.deadline_s = 10"),
+        ({"worker.command_deadline_s": "4"}, "dns.message_s = 4 (default)", "command_deadline_s = 4 (command line)"),
+        ({"worker.deadline_s": "0.1"}, "dns.message_s = 4 (default)", "worker.deadline_s = 0.1 (command line)"),
     ],
 )  # fmt: skip
 def test_nothing_may_wait_longer_for_the_dns_than_a_verdict_may_take(
@@ -109,7 +110,7 @@ def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(t
     with pytest.raises(ConfigError) as refused:
         load_settings(path)
     assert (refused.value.file, refused.value.line) == (str(path), 2)
-    assert load_settings(path, {"milter.command_deadline_s": "7.5"}).settings.dns.message_s == 7
+    assert load_settings(path, {"worker.command_deadline_s": "7.5"}).settings.dns.message_s == 7
     assert load_settings(path, {"dns.message_s": "0"}).settings.dns.message_s == 0
 
 
@@ -118,8 +119,8 @@ def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(t
     st.binary(max_size=100)
     | st.lists(
         st.sampled_from(
-            ["[milter]\n", "[log]\n", "[[milter]]\n", "[milter.listen]\n", "workers = 2\n", "workers = 0xfffffffffffffffffffff\n", "level = 'info'\n",
-             "listen = 'unix:'\n", "listen = 'inet:99999@x'\n", "deadline_s = -inf\n", "milter.drain_s = 1e400\n", "log = {format = 'json'}\n", "'' = 1\n"]
+            ["[worker]\n", "[log]\n", "[[worker]]\n", "[doors]\n", "doors = 1\n", "[doors.milter]\n", "[doors.milter.listen]\n", "processes = 2\n", "processes = 0xfffffffffffffffffffff\n", "level = 'info'\n",
+             "listen = 'unix:'\n", "listen = 'inet:99999@x'\n", "deadline_s = -inf\n", "worker.drain_s = 1e400\n", "log = {format = 'json'}\n", "'' = 1\n"]
         ),
         max_size=6,
     ).map(lambda lines: "".join(lines).encode())
@@ -141,9 +142,8 @@ def test_any_bytes_are_settings_or_refused_with_their_file(tmp_path: Path, raw: 
     st.text(max_size=20),
 )
 def test_any_text_on_the_command_line_is_taken_or_refused(name: str, text: str) -> None:
-    section, key = name.split(".")
     try:
-        value: Any = getattr(getattr(load_settings(None, {name: text}).settings, section), key)
+        value: Any = attrgetter(name)(load_settings(None, {name: text}).settings)
     except ConfigError:
         return
     assert not isinstance(value, float) or math.isfinite(value)
@@ -153,7 +153,7 @@ def test_any_text_on_the_command_line_is_taken_or_refused(name: str, text: str) 
 def test_every_setting_says_what_it_means_and_what_is_allowed(
     section: str, schema: type[msgspec.Struct]
 ) -> None:
-    assert isinstance(getattr(Settings(), section), schema)
+    assert isinstance(attrgetter(section)(Settings()), schema)
     assert (schema.__doc__ or "").endswith(".")
     for key, annotation in hints(schema).items():
         assert next(meta.description for meta in annotation.__metadata__).endswith("."), key
@@ -162,6 +162,6 @@ def test_every_setting_says_what_it_means_and_what_is_allowed(
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_default_is_allowed(section: str) -> None:
-    defaults = getattr(Settings(), section)
+    defaults = attrgetter(section)(Settings())
     for key in hints(SECTIONS[section]):
         load_settings(None, {f"{section}.{key}": str(getattr(defaults, key))})

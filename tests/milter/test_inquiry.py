@@ -14,18 +14,19 @@ from pathlib import Path
 import pytest
 
 from oborona.authentication.model import Published, Result
-from oborona.config import Milter
+from oborona.config import Work
 from oborona.counters.memory import MemoryCounters
 from oborona.dns import Answer, Asker, Kind
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
+from oborona.milter.bench import Bench
 from oborona.milter.gather import Gather, Gathered
 from oborona.milter.inquiry import Inquirer, Means
 from oborona.milter.lists import Lists
 from oborona.milter.reply import Answer as Said
 from oborona.milter.resolver import Budgeted
-from oborona.milter.session import Bench, Session
+from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
@@ -487,7 +488,7 @@ class Post:
         self.session = Session(
             Bench(
                 site=Site(name="mx.test", hasher=Hasher(b"k" * 32), counters=counts),
-                settings=Milter(**settings),  # type: ignore[arg-type]
+                settings=Work(**settings),  # type: ignore[arg-type]
                 contact="",
                 policy=LivePolicy(folder, SCHEMA),
                 counters=counts,

@@ -37,10 +37,10 @@ def oborona(open_folder: Path) -> Iterator[Oborona]:
     (policy / "10.toml").write_text(POLICY)
     settings = {
         "paths.policy": policy,
-        "policy_service.listen": f"unix:{open_folder}/policy.sock",
-        "policy_service.socket_mode": "0666",
-        "milter.workers": 2,
-        "milter.drain_s": 60,  # an idle connection must not take it up
+        "doors.policy_service.listen": f"unix:{open_folder}/policy.sock",
+        "doors.policy_service.socket_mode": "0666",
+        "worker.processes": 2,
+        "worker.drain_s": 60,  # an idle connection must not take it up
     }
     with Oborona(settings) as oborona:
         yield oborona
@@ -170,7 +170,7 @@ def test_broken_requests_and_a_killed_worker_cost_their_own_connection(
 def test_an_address_that_is_taken_is_said_before_anything_starts(oborona: Oborona, open_folder: Path) -> None:
     found = oborona.run(
         "--set",
-        f"milter.listen=unix:{open_folder}/other.sock",
+        f"doors.milter.listen=unix:{open_folder}/other.sock",
         "--state",
         str(open_folder / "state"),
         "worker",

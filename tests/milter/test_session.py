@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from oborona.config import Milter
+from oborona.config import Work
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, Type
+from oborona.milter.bench import Bench
 from oborona.milter.gather import Gather, Gathered
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
-from oborona.milter.session import Bench, Session
+from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.ports import CounterReader, Totals
@@ -57,7 +58,7 @@ class Table:
         self.session = Session(
             Bench(
                 site=Site(name="mx.test", hasher=Hasher(KEY), counters=counters or self.counts),
-                settings=Milter(**settings),  # type: ignore[arg-type]
+                settings=Work(**settings),  # type: ignore[arg-type]
                 contact="https://b.example/mail",
                 policy=LivePolicy(folder, SCHEMA),
                 counters=self.counts,

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from oborona.message.shingles import Hasher, Type
+from oborona.milter.bench import Bench
 from oborona.milter.reply import Answer
-from oborona.milter.session import Bench, Session
+from oborona.milter.session import Session
 from oborona.policy.personal import PERSONAL, Persons
 from oborona.recheck.judged import Judge
 from oborona.reputation.personal import NOBODY, Entry, Kind, Personal, Side, entry

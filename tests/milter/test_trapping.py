@@ -11,8 +11,9 @@ import pytest
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
 from oborona.message.shingles import Hasher, Type
+from oborona.milter.judging import REPORT
 from oborona.milter.reply import Answer, Reply
-from oborona.milter.session import REPORT, Session
+from oborona.milter.session import Session
 from oborona.milter.trapping import TRAP, Trapping, event_of
 from oborona.types import Action, Client, Envelope, Metric, Window
 from tests.milter.test_session import GTUBE, KEY, NOW, Table, added, gathered

@@ -15,10 +15,11 @@ import pytest
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.door import DoorFactory
+from oborona.milter.entrances import Entrance, Server
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.service import prepare_state
 from oborona.milter.status import STATUS
-from oborona.milter.worker import Entrance, Server, Worker
+from oborona.milter.worker import Worker
 from oborona.policy.fact_table import SCHEMA
 from oborona.types import Amounts, Pieces, Shingle
 

@@ -40,7 +40,9 @@ class Oborona:
         self.root.chmod(0o755)
         self.state = state or self.root / "state"
         self.milter = f"unix:{self.root}/milter.sock"
-        self._settings = {"milter.listen": self.milter, "milter.socket_mode": "0666"} | dict(settings)
+        self._settings = {"doors.milter.listen": self.milter, "doors.milter.socket_mode": "0666"} | dict(
+            settings
+        )
         self._config = config
         self._dns: Zones | None = None
         if "dns.servers" not in self._settings:

@@ -28,10 +28,10 @@ def test_mail_waits_in_the_queue_while_the_door_or_the_next_hop_is_away(open_fol
         assert postfix.send(b"Subject: first\r\n\r\nhello\r\n")[-1].startswith("250 ")
         postfix.wait_log("status=deferred (connect to mx.test[")
         door = {
-            "delivery.listen": address,
-            "delivery.socket_group": "postfix",
-            "delivery.next_hop": f"unix:{open_folder}/hop",
-            "milter.workers": 1,
+            "doors.delivery.listen": address,
+            "doors.delivery.socket_group": "postfix",
+            "doors.delivery.next_hop": f"unix:{open_folder}/hop",
+            "worker.processes": 1,
         }
         with Oborona(door) as oborona:
             postfix.wait_log("said: 451 4.4.2 No answer of the mailbox host, reference ")

@@ -25,10 +25,10 @@ def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(open_f
     (open_folder / "policy.d/10.toml").write_text(RULE)
     address = f"unix:{open_folder}/policy.sock"
     door = {
-        "policy_service.listen": address,
-        "policy_service.socket_group": "postfix",
+        "doors.policy_service.listen": address,
+        "doors.policy_service.socket_group": "postfix",
         "paths.policy": open_folder / "policy.d",
-        "milter.workers": 1,
+        "worker.processes": 1,
     }
     with Postfix(main=LINES.settings(address) | {"mynetworks": "192.0.2.0/24"}) as postfix:
         assert postfix.send(WHOLE, recipients=NOBODY)[-1].startswith("250 ")

@@ -52,11 +52,11 @@ def test_postfix_understands_every_line(tmp_path: Path) -> None:
 def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(postfix: QueuePostfix) -> None:
     assert postfix.send(GTUBE)[-1].startswith("250 ")
     door = {
-        "milter.listen": f"unix:{postfix.socket}",
-        "milter.socket_group": "postfix",
-        "milter.socket_mode": "0660",
+        "doors.milter.listen": f"unix:{postfix.socket}",
+        "doors.milter.socket_group": "postfix",
+        "doors.milter.socket_mode": "0660",
     }
-    with Oborona({**door, "milter.workers": 1}):
+    with Oborona({**door, "worker.processes": 1}):
         assert postfix.send(GTUBE)[-1].startswith("550 5.7.1 ")
         assert postfix.send(b"Subject: x\r\n\r\nhello\r\n")[-1].startswith("250 ")
     assert postfix.send(GTUBE)[-1].startswith("250 ")

@@ -48,7 +48,7 @@ def test_reports_wait_in_the_queue_while_we_are_away_and_strangers_are_refused(o
             "intake.socket_mode": "0666",
             "intake.report_spam": to[0],
             "intake.report_loops": "fbl@example.org",
-            "milter.workers": 1,
+            "worker.processes": 1,
         }
         with Oborona(door):
             postfix.wait_log("to=<spam@example.org>, relay=mx.test[", 30)

@@ -206,8 +206,8 @@ def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str
         manager.settimeout(60)
         confined = Path(__file__).with_name("confined.py")
         sets = [
-            f"--set=milter.listen=unix:{folder}/milter.sock",
-            "--set=milter.workers=1",
+            f"--set=doors.milter.listen=unix:{folder}/milter.sock",
+            "--set=worker.processes=1",
             f"--set=intake.listen=unix:{folder}/feedback.sock",
         ]
         with subprocess.Popen(

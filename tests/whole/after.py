@@ -53,8 +53,8 @@ class After:
                     {
                         "site.name": "mx.example.test",
                         "paths.policy": folder,
-                        "milter.workers": 1,
-                        "milter.drain_s": 1,
+                        "worker.processes": 1,
+                        "worker.drain_s": 1,
                         "reader.enabled": False,
                         "log.format": "json",
                         "intake.listen": f"unix:{dovecot.socket}",

@@ -67,8 +67,8 @@ class Gate:
         self.submission = Postfix(milter, main=HOLD)  # to whose port our own people come
         self.oborona = Oborona(
             {
-                "milter.listen": milter,
-                "milter.workers": 1,
+                "doors.milter.listen": milter,
+                "worker.processes": 1,
                 "site.name": "mx.example.test",
                 "site.contact": CONTACT,
                 "site.submission_ports": self.submission.port,

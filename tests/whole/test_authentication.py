@@ -33,7 +33,7 @@ def zones() -> Iterator[Zones]:
 
 @pytest.fixture(scope="module", params=["native", "libmilter"])
 def gate(request: pytest.FixtureRequest, zones: Zones) -> Iterator[Gate]:
-    with Gate(zones.setting, settings={"milter.transport": request.param}) as running:
+    with Gate(zones.setting, settings={"doors.milter.transport": request.param}) as running:
         yield running
 
 

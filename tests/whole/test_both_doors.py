@@ -50,9 +50,9 @@ def doors() -> Iterator[Doors]:
     policy_service = f"unix:{folder}/policy.sock"
     settings = {
         "paths.policy": folder / "policy.d",
-        "policy_service.listen": policy_service,
-        "policy_service.socket_mode": "0666",
-        "milter.workers": 1,
+        "doors.policy_service.listen": policy_service,
+        "doors.policy_service.socket_mode": "0666",
+        "worker.processes": 1,
     }
     with Oborona(settings) as oborona:
         yield Doors(oborona, policy_service)
@@ -132,8 +132,8 @@ def test_the_policy_service_asks_nothing_for_a_message_that_it_will_not_see(tmp_
     with Zones() as zones:
         settings = {
             "paths.policy": policy,
-            "policy_service.listen": address,
-            "milter.workers": 1,
+            "doors.policy_service.listen": address,
+            "worker.processes": 1,
             "dns.servers": zones.setting,
         }
         with Oborona(settings) as oborona:

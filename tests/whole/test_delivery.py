@@ -149,13 +149,13 @@ def row() -> Iterator[Row]:
             "site.name": "mx.example.test",
             "dns.servers": zones.setting,
             "paths.policy": policy,
-            "milter.workers": 2,
-            "milter.drain_s": 1,
-            "milter.max_message_bytes": 100_000,  # of large ones the head is enough
+            "worker.processes": 2,
+            "worker.drain_s": 1,
+            "worker.max_message_bytes": 100_000,  # of large ones the head is enough
             "reader.enabled": False,
-            "delivery.listen": door,
-            "delivery.socket_group": "postfix",
-            "delivery.next_hop": f"unix:{dovecot.lmtp}",
+            "doors.delivery.listen": door,
+            "doors.delivery.socket_group": "postfix",
+            "doors.delivery.next_hop": f"unix:{dovecot.lmtp}",
         }
         daemon = Oborona(settings)
         daemon.state.mkdir()

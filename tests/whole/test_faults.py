@@ -48,7 +48,7 @@ def verdicts(oborona: Oborona) -> list[str]:
 def oborona(open_folder: Path) -> Iterator[Oborona]:
     """A daemon of one worker with a policy folder of its own."""
     shutil.copytree(SETTINGS.parent / "policy.d", open_folder / "policy.d")
-    with Oborona({"milter.workers": 1, "paths.policy": open_folder / "policy.d"}) as running:
+    with Oborona({"worker.processes": 1, "paths.policy": open_folder / "policy.d"}) as running:
         yield running
 
 
@@ -72,7 +72,7 @@ def halfway(postfix: Postfix) -> Iterator[smtplib.SMTP]:
 
 def test_a_killed_worker_costs_its_own_sessions_an_answer_and_no_other(open_folder: Path) -> None:
     """Two workers; the one that holds a session is killed: Postfix's default action answers there, the other session goes on."""
-    with Oborona({"milter.workers": 2}) as oborona, Postfix(oborona.milter) as postfix:
+    with Oborona({"worker.processes": 2}) as oborona, Postfix(oborona.milter) as postfix:
         with (
             halfway(postfix) as first,
             halfway(postfix) as second,
@@ -128,7 +128,7 @@ def test_a_new_connection_is_refused_at_once_while_the_last_messages_are_finishe
         return time.monotonic() - began
 
     with (
-        Oborona({"milter.workers": 2, "milter.transport": transport}) as oborona,
+        Oborona({"worker.processes": 2, "doors.milter.transport": transport}) as oborona,
         Postfix(oborona.milter) as postfix,
         halfway(postfix) as client,
     ):
@@ -239,7 +239,7 @@ def test_a_rule_on_the_client_refuses_before_the_message_is_sent(
 
 def test_a_second_daemon_on_the_same_state_says_who_holds_it(oborona: Oborona) -> None:
     second = subprocess.run(
-        [*oborona.command("--set", f"milter.listen=unix:{oborona.root}/other.sock", "serve")],
+        [*oborona.command("--set", f"doors.milter.listen=unix:{oborona.root}/other.sock", "serve")],
         capture_output=True,
         text=True,
         timeout=30,
@@ -280,7 +280,7 @@ def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_fold
     assert mounted.returncode == 0, f"tests run as root: {mounted.stderr!r}"
     try:
         with (
-            Oborona({"milter.workers": 1, "counters.map_mib": 1}, state=disk / "state") as oborona,
+            Oborona({"worker.processes": 1, "counters.map_mib": 1}, state=disk / "state") as oborona,
             Postfix(oborona.milter) as postfix,
         ):
             assert postfix.send(LETTER)[-1].startswith("250")

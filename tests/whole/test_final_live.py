@@ -64,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (policy / "one.toml").write_text("[final]\nmode = 'live'\nspam = 0.9\n")
     policy.parent.chmod(0o755)
     settings = {
-        "site.name": "mx.example.test", "milter.workers": 2, "log.format": "json", "paths.policy": str(policy),
+        "site.name": "mx.example.test", "worker.processes": 2, "log.format": "json", "paths.policy": str(policy),
     }  # fmt: skip
     with Oborona(settings) as oborona, Postfix(oborona.milter) as postfix:
         yield Site(oborona, postfix)

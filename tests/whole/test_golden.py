@@ -56,11 +56,11 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def door(request: pytest.FixtureRequest, dns: Zones, policy: Path) -> Iterator[tuple[Oborona, Postfix]]:
     settings = {
         "site.name": "mx.example.test",
-        "milter.transport": request.param,
-        "milter.workers": 1,
+        "doors.milter.transport": request.param,
+        "worker.processes": 1,
         "dns.servers": dns.setting,
         "paths.policy": policy,
-        "milter.deadline_s": 60,
+        "worker.deadline_s": 60,
         "reader.look_wait_s": 10,
         "reader.read_wait_s": 30,  # for a busy machine
     }

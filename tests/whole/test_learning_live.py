@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (policy / "10-taught.toml").write_text(RULE)
     settings = {
         "site.name": "mx.example.test",
-        "milter.workers": 2,
+        "worker.processes": 2,
         "log.format": "json",
         "paths.policy": policy,
     }

@@ -108,7 +108,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with Zones() as zones:
         for domain in ("a.example", "example.test"):
             publish(zones, domain, policy="none")
-        with Gate(zones.setting, settings={"milter.workers": 2, "paths.policy": policy}) as gate:
+        with Gate(zones.setting, settings={"worker.processes": 2, "paths.policy": policy}) as gate:
             yield Site(gate)
 
 

@@ -32,7 +32,7 @@ when = "contains(pictures.text, 'whisper')"
 score = 80
 """
 SETTINGS = {
-    "milter.deadline_s": 60,
+    "worker.deadline_s": 60,
     "reader.look_wait_s": 10,  # so much a busy machine may take; what is late is tried below
     "reader.read_wait_s": 30,
     "reader.processes": 1,

@@ -25,7 +25,7 @@ WORKERS = 2
 def gate(tmp_path: Path) -> Iterator[Gate]:
     tmp_path.chmod(0o755)
     file = database(tmp_path / "country.mmdb", COUNTRIES | {"9.5.0.0/16": {"country": {"iso_code": "DE"}}})
-    settings = {"places.country_file": file, "milter.workers": WORKERS}
+    settings = {"places.country_file": file, "worker.processes": WORKERS}
     with Zones() as dns, Gate(dns.setting, POLICY, settings=settings) as running:
         yield running
 

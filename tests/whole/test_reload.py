@@ -32,7 +32,7 @@ def policy() -> Iterator[Path]:
 
 @pytest.fixture
 def oborona(policy: Path) -> Iterator[Oborona]:
-    with Oborona({"milter.workers": 2, "paths.policy": policy, "reader.enabled": "false"}) as running:
+    with Oborona({"worker.processes": 2, "paths.policy": policy, "reader.enabled": "false"}) as running:
         yield running
 
 

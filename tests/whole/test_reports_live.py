@@ -53,7 +53,7 @@ class House:
             port = probe.getsockname()[1]
         self.oborona = Oborona(
             {
-                "milter.workers": 1,
+                "worker.processes": 1,
                 "site.name": "mx.example.test",
                 "paths.policy": self.folder / "policy.d",
                 "log.format": "json",

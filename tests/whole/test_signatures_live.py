@@ -66,7 +66,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    settings = {"site.name": "mx.example.test", "milter.workers": 2, "log.format": "json"}
+    settings = {"site.name": "mx.example.test", "worker.processes": 2, "log.format": "json"}
     with Oborona(settings) as oborona, Postfix(oborona.milter) as postfix:
         yield Site(oborona, postfix)
 

@@ -21,12 +21,12 @@ TRANSPORTS: Final = ("mailbox_transport", "virtual_transport", "local_transport"
 
 def delivery(asked: Asked) -> Iterator[Report]:
     """Look at both ends of the delivery door, if it is open."""
-    settings = asked.loaded.settings.delivery
+    settings = asked.loaded.settings.doors.delivery
     if not settings.listen:
         return
     yield asyncio.run(_next_hop(settings.hop))
     if settings.journal_wait_s <= asked.loaded.settings.journal.batch_s:
-        words = "delivery.journal_wait_s is not more than journal.batch_s: who has lists is asked about mail that is not journaled yet"
+        words = "doors.delivery.journal_wait_s is not more than journal.batch_s: who has lists is asked about mail that is not journaled yet"
         yield Report("next hop", State.LOOK, words)
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if postconf is not None:

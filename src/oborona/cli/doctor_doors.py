@@ -37,21 +37,31 @@ class _Door(NamedTuple):
 def _doors(settings: Settings) -> Iterator[_Door]:
     # negotiation of milter version 6
     hello, reply = bytes.fromhex("0000000d4f00000006000001ff001fffff"), re.compile(rb".{4}O", re.DOTALL)
-    yield _Door("door", "milter.listen", settings.milter.address, "milter", hello, reply)
-    if settings.policy_service.listen:
-        address = settings.policy_service.address
+    yield _Door("door", "doors.milter.listen", settings.doors.milter.address, "milter", hello, reply)
+    if settings.doors.policy_service.listen:
+        address = settings.doors.policy_service.address
         # in no state of SMTP that anything is asked in
         hello = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"
         yield _Door(
-            "policy service", "policy_service.listen", address, "policy service", hello, re.compile(b"actio")
+            "policy service",
+            "doors.policy_service.listen",
+            address,
+            "policy service",
+            hello,
+            re.compile(b"actio"),
         )
 
 
 def _delivery(settings: Settings) -> Iterator[_Door]:
-    if settings.delivery.listen:
-        address = settings.delivery.address
+    if settings.doors.delivery.listen:
+        address = settings.doors.delivery.address
         yield _Door(
-            "delivery door", "delivery.listen", address, "LMTP server", b"QUIT\r\n", re.compile(b"220 .")
+            "delivery door",
+            "doors.delivery.listen",
+            address,
+            "LMTP server",
+            b"QUIT\r\n",
+            re.compile(b"220 ."),
         )
 
 
@@ -149,14 +159,14 @@ def postfix(asked: Asked) -> Iterator[Report]:
         return
     settings = asked.loaded.settings
     milters = said.get(MILTERS, "")
-    by_milter = any(_is(settings.milter.address, word) for word in re.split(r"[\s,{}]+", milters))
+    by_milter = any(_is(settings.doors.milter.address, word) for word in re.split(r"[\s,{}]+", milters))
     if by_milter:
         yield Report("mail server", State.FINE, f"Postfix asks us: {MILTERS} = {milters}")
     else:
-        line = f"{MILTERS} = {{ {settings.milter.address.postfix}, default_action=accept }}"
+        line = f"{MILTERS} = {{ {settings.doors.milter.address.postfix}, default_action=accept }}"
         yield Report("mail server", State.LOOK, f"Postfix does not ask us; put into main.cf: {line}")
-    if settings.policy_service.listen:
-        yield _policy_service(settings.policy_service.address, said, by_milter=by_milter)
+    if settings.doors.policy_service.listen:
+        yield _policy_service(settings.doors.policy_service.address, said, by_milter=by_milter)
 
 
 def _policy_service(address: Address, said: Mapping[str, str], *, by_milter: bool) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 
 import click
 import msgspec
@@ -25,7 +26,7 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
     rows = [
         (
             f"{section}.{key}",
-            getattr(getattr(loaded.settings, section), key),
+            getattr(attrgetter(section)(loaded.settings), key),
             loaded.origins[f"{section}.{key}"],
         )
         for section, schema in SECTIONS.items()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.config import Listening, UnixAddress
 from oborona.errors import ConfigError
+from oborona.milter.entrances import opened
 from oborona.milter.service import Role, run
 from oborona.milter.sockets import closed_folder
 
@@ -70,26 +72,29 @@ def intake(asked: Asked) -> None:
     _run(asked, (Role.INTAKE,))
 
 
+_MAIN_CF: Final = {
+    "milter": "smtpd_milters = {{ {}, default_action=accept }}",
+    "policy_service": "check_policy_service {{ {}, timeout=25s, default_action=DUNNO }}",
+}
+
+
 def _run(asked: Asked, roles: Collection[Role]) -> None:
     settings = asked.loaded.settings
 
     def ready() -> None:
         if Role.WORKER not in roles:
             return
-        address = settings.milter.address.postfix
-        lines = [f"smtpd_milters = {{ {address}, default_action=accept }}"]
-        if settings.policy_service.listen:
-            other = settings.policy_service.address.postfix
-            lines.append(f"check_policy_service {{ {other}, timeout=25s, default_action=DUNNO }}")
-            address = f"{address} and {other}"
-        click.echo(
-            f"oborona: ready on {address}\n"
-            "oborona: for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n    "
-            + "\n    ".join(lines)
-        )
-        _warn_of_closed_folder("milter", settings.milter)
-        if settings.policy_service.listen:
-            _warn_of_closed_folder("policy_service", settings.policy_service)
+        doors = dict(opened(settings))
+        lines = [
+            words.format(doors[name].address.postfix) for name, words in _MAIN_CF.items() if name in doors
+        ]
+        where = " and ".join(door.address.postfix for door in doors.values())
+        click.echo(f"oborona: ready on {where or 'the delivery door'}")
+        if lines:
+            more = "\n    ".join(lines)
+            click.echo(f"oborona: for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n    {more}")
+        for name, door in doors.items():
+            _warn_of_closed_folder(f"doors.{name}", door)
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))
 

@@ -7,17 +7,33 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
-from oborona.config.doors import Listening, Milter, PolicyService
+from oborona.config.doors import Door, Listening, Milter, PolicyService
+from oborona.config.exim import Exim
+from oborona.config.http import Http
 from oborona.config.intake import Intake
 from oborona.config.learning import Learning
 from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
 from oborona.config.mailboxes import Mailboxes
 from oborona.config.personal import Personal
 from oborona.config.places import Places
+from oborona.config.proxy import Proxy
 from oborona.config.reader import Reader
 from oborona.config.recheck import Recheck
 from oborona.config.servers import Server, parse_servers
-from oborona.config.settings import SECTIONS, Cluster, Counters, Dns, Journal, Log, Paths, Settings, Site
+from oborona.config.settings import (
+    SECTIONS,
+    Cluster,
+    Counters,
+    Dns,
+    Doors,
+    Journal,
+    Log,
+    Paths,
+    Settings,
+    Site,
+)
+from oborona.config.spamd import Spamd
+from oborona.config.worker import Work
 
 __all__ = [
     "COMMAND_LINE",
@@ -29,6 +45,10 @@ __all__ = [
     "Counters",
     "Delivery",
     "Dns",
+    "Door",
+    "Doors",
+    "Exim",
+    "Http",
     "InetAddress",
     "Intake",
     "Journal",
@@ -42,12 +62,15 @@ __all__ = [
     "Personal",
     "Places",
     "PolicyService",
+    "Proxy",
     "Reader",
     "Recheck",
     "Server",
     "Settings",
     "Site",
+    "Spamd",
     "UnixAddress",
+    "Work",
     "load_settings",
     "parse_address",
     "parse_servers",

@@ -7,17 +7,18 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import MIB, Listening, listens, may_listen
+from oborona.config.doors import Door, listens, may_listen
+from oborona.config.worker import MIB
 
 
-class Delivery(Listening, frozen=True, kw_only=True):
+class Delivery(Door, frozen=True, kw_only=True):
     """The door between the mail server and the mailboxes, by LMTP: each copy gets the verdict of its reader (docs/delivery.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where the mail server delivers to us, as in [milter]. Empty: the door is closed. Who reaches it"
+            description="Where the mail server delivers to us, as in [doors.milter]. Empty: the door is closed. Who reaches it"
             " can put mail into any mailbox: a socket file, or a port of this machine alone.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
@@ -90,7 +91,7 @@ class Delivery(Listening, frozen=True, kw_only=True):
     ] = 1000
     max_connections: Annotated[
         int,
-        Meta(ge=1, le=100_000, description="Connections that one worker serves at a time; others wait."),
+        Meta(ge=1, le=100_000, description="Connections that one worker serves at a time."),
     ] = 100
 
     @property

@@ -1,19 +1,17 @@
 """Settings of the doors: where each listens, who may reach it, and what it does with who comes.
 
-A door's section is `Listening` and what is its own.
+The section of a worker's door is `Door` and what is its own; a door of another process has `Listening` of it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
 from oborona.errors import ConfigError
-
-MIB: Final = 1024 * 1024
 
 
 def listens(value: str) -> None:
@@ -70,76 +68,58 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.socket_mode, 8)
 
 
-class Milter(Listening, frozen=True, kw_only=True):
-    """The door for Postfix and Sendmail, and the processes behind it."""
+class Door(Listening, frozen=True, kw_only=True):
+    """What every door of the workers has besides: how many may come in."""
+
+    max_connections: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000,
+            description="Connections that one worker serves at a time; the door's own word for busy, or a wait, is for others.",
+        ),
+    ] = 1000
+    max_per_client: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="The same for one address that connects to us, or one user by a socket file. 0: as many as there is room for.",
+        ),
+    ] = 0
+
+
+class Milter(Door, frozen=True, kw_only=True):
+    """The door for the milters of Postfix and Sendmail."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS.",
-            extra={"allowed": EXAMPLES, "check": listens},
+            description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS. Empty: it is closed.",
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = "unix:/run/oborona/milter.sock"
     transport: Annotated[
         Literal["native", "libmilter"],
         Meta(description="What speaks the protocol: our own codec on the event loop, or Sendmail's library."),
     ] = "native"
-    workers: Annotated[
-        int, Meta(ge=0, le=256, description="Worker processes. 0: one per processor core.")
-    ] = 0
-    max_message_bytes: Annotated[
-        int,
-        Meta(
-            ge=65_536, le=1024 * MIB, description="Of a message larger than this, the head alone is scanned."
-        ),
-    ] = 10 * MIB
-    deadline_s: Annotated[
-        float,
-        Meta(
-            ge=0.1,
-            le=290,
-            description="What a scan waits for (stores) must answer within this; its own work is bounded by limits. Postfix waits 300 s.",
-        ),
-    ] = 10.0
-    command_deadline_s: Annotated[
-        float,
-        Meta(
-            ge=0.1,
-            le=20,
-            description="The same for any earlier command; what `slow_s` of the policy adds comes on top, and Postfix itself"
-            " waits 30 s.",
-        ),
-    ] = 5.0
-    on_failure: Annotated[
-        Literal["accept", "tempfail"],
-        Meta(
-            description="The answer when a scan misses its deadline or fails: let it in, or ask to try again."
-        ),
-    ] = "accept"
-    drain_s: Annotated[
-        float,
-        Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),
-    ] = 10.0
     idle_s: Annotated[
         float,
         Meta(
             ge=10, le=86_400, description="Close a connection on which the mail server is silent this long."
         ),
     ] = 1800.0
-    max_sessions: Annotated[
-        int, Meta(ge=1, le=100_000, description="Connections that one worker serves at a time; others wait.")
-    ] = 1000
 
 
-class PolicyService(Listening, frozen=True, kw_only=True):
+class PolicyService(Door, frozen=True, kw_only=True):
     """The door for Postfix's check_policy_service: clients, senders and recipients, no content. The milter asks the same."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where Postfix reaches it, as in [milter]. Empty: it is closed.",
+            description="Where Postfix reaches it, as in [doors.milter]. Empty: it is closed.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -152,11 +132,3 @@ class PolicyService(Listening, frozen=True, kw_only=True):
             " (smtpd_policy_service_max_idle), and waits a second where we are first.",
         ),
     ] = 600.0
-    max_connections: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=100_000,
-            description="Connections that one worker serves at a time; others wait. Each smtpd process of Postfix keeps one.",
-        ),
-    ] = 1000

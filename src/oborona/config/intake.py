@@ -8,7 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import MIB, Listening, may_listen
+from oborona.config.doors import Listening, may_listen
+from oborona.config.worker import MIB
 
 
 def _person(value: str) -> None:
@@ -38,7 +39,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where Dovecot tells of moved, read and deleted mail, as in [milter]; a socket file, such as"
+            description="Where Dovecot tells of moved, read and deleted mail, as in [doors.milter]; a socket file, such as"
             " unix:/run/oborona-intake/feedback.sock. Empty: the door is closed. Who reaches it can speak for anybody.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
@@ -78,7 +79,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where POST /feedback is served, as in [milter]; without TLS, so a socket file or a port of this"
+            description="Where POST /feedback is served, as in [doors.milter]; without TLS, so a socket file or a port of this"
             " machine. Empty: it is not. A socket file has owner, group and mode as above.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
@@ -106,7 +107,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where the mail server delivers reports and mail to traps, by LMTP or SMTP, as in [milter]"
+            description="Where the mail server delivers reports and mail to traps, by LMTP or SMTP, as in [doors.milter]"
             " (docs/reports.md); a socket file has owner, group and mode as above. Empty: the door is closed.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),

@@ -6,7 +6,7 @@ includes. Whatever is not exactly right refuses the start, with the file, line a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.settings import SECTIONS, Paths, Settings
+from oborona.config.settings import GROUPS, SECTIONS, Paths, Settings
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
 
 DEFAULT: Final = "default"
 COMMAND_LINE: Final = "command line"
-WAITS: Final = (("dns.message_s", "milter.command_deadline_s"), ("dns.message_s", "milter.deadline_s"))
+WAITS: Final = (("dns.message_s", "worker.command_deadline_s"), ("dns.message_s", "worker.deadline_s"))
 """Pairs of settings of which the first must be less than the second."""
 
 
@@ -58,8 +58,7 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         given = values["paths"].get(key, getattr(Paths(), key))
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
         values["paths"][key] = str(base / given)
-    sections: dict[str, Any] = {section: schema(**values[section]) for section, schema in SECTIONS.items()}
-    settings = Settings(**sections)
+    settings = _settings({section: schema(**values[section]) for section, schema in SECTIONS.items()})
     _check_waits(settings, origins, places)
     return Loaded(settings=settings, origins=origins, file=path)
 
@@ -91,17 +90,46 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
 def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[str, Place]:
     """Take a file's values; return where each stands."""
     places: dict[str, Place] = {}
-    for section in document.data:
+    for path in _sections(document):
+        section = ".".join(path)
         schema = SECTIONS.get(section)
         if schema is None:
-            place = document.key(section)
+            place = document.key(*path)
             guess = did_you_mean(section, SECTIONS)
             problem = f"unknown section {show(section)}{guess}"
             raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
-        for key, given in table(document, (section,), schema, name=f"[{section}]").items():
+        for key, given in table(document, path, schema, name=f"[{section}]").items():
             values[section][key] = given.value
             places[f"{section}.{key}"] = given.place
     return places
+
+
+def _sections(document: Document) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each section of a file: of one of a group, such as `doors`, two names."""
+    for name, found in document.data.items():
+        if name not in GROUPS:
+            yield (name,)
+        elif isinstance(found, Mapping):
+            yield from ((name, one) for one in found)
+        else:
+            place = document.value(name)
+            raise ConfigError(
+                f"[{name}] must be a table", file=place.file, line=place.line, column=place.column
+            )
+
+
+def _settings(sections: Mapping[str, Any]) -> Settings:
+    """Put sections together, those of a group as one."""
+    whole: dict[str, Any] = {}
+    grouped: dict[str, dict[str, Any]] = {name: {} for name in GROUPS}
+    for section, values in sections.items():
+        group, dot, name = section.partition(".")
+        if dot:
+            grouped[group][name] = values
+        else:
+            whole[section] = values
+    whole |= {name: GROUPS[name](**members) for name, members in grouped.items()}
+    return Settings(**whole)
 
 
 def _from_command_line(
@@ -110,7 +138,7 @@ def _from_command_line(
     for name, text in overrides.items():
         if name not in origins:
             raise ConfigError(f"{COMMAND_LINE}: unknown setting {show(name)}{did_you_mean(name, origins)}")
-        section, key = name.split(".", 1)
+        section, _, key = name.rpartition(".")
         try:
             values[section][key] = convert(text, hints(SECTIONS[section])[key], from_text=True)
         except ValueError as fault:

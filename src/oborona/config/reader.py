@@ -26,7 +26,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10,
-            description="A scan waits so long until its pictures have been looked at, at most half of milter.deadline_s; what is found"
+            description="A scan waits so long until its pictures have been looked at, at most half of worker.deadline_s; what is found"
             " later goes to the journal.",
         ),
     ] = 0.5
@@ -36,7 +36,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
             ge=0,
             le=60,
             description="A scan of a message that is a picture and little else, and grey, waits so long until it has been read, at"
-            " most half of milter.deadline_s.",
+            " most half of worker.deadline_s.",
         ),
     ] = 5.0
     look_s: Annotated[
@@ -99,7 +99,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=60,
-            description="A scan of grey mail waits so long for it, at most half of milter.deadline_s.",
+            description="A scan of grey mail waits so long for it, at most half of worker.deadline_s.",
         ),
     ] = 0.5
     languages: Annotated[

@@ -16,14 +16,19 @@ from oborona.config.address import parse_address
 from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Milter, PolicyService
+from oborona.config.exim import Exim
+from oborona.config.http import Http
 from oborona.config.intake import Intake
 from oborona.config.learning import Learning
 from oborona.config.mailboxes import Mailboxes
 from oborona.config.personal import Personal
 from oborona.config.places import Places
+from oborona.config.proxy import Proxy
 from oborona.config.reader import Reader
 from oborona.config.recheck import Recheck
 from oborona.config.servers import EXAMPLES, parse_servers
+from oborona.config.spamd import Spamd
+from oborona.config.worker import Work
 from oborona.errors import ConfigError
 
 
@@ -174,7 +179,7 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
             ge=0,
             le=19,
             description="Time that each of these may wait for the DNS altogether, all of them at once; less than"
-            " `command_deadline_s` and `deadline_s` of [milter].",
+            " `command_deadline_s` and `deadline_s` of [worker].",
         ),
     ] = 4.0
     cache_entries: Annotated[
@@ -309,14 +314,25 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
     ] = "text"
 
 
+class Doors(msgspec.Struct, frozen=True, kw_only=True):
+    """Every way in which a worker is asked; each is closed or open by itself."""
+
+    milter: Milter = Milter()
+    policy_service: PolicyService = PolicyService()
+    exim: Exim = Exim()
+    spamd: Spamd = Spamd()
+    http: Http = Http()
+    proxy: Proxy = Proxy()
+    delivery: Delivery = Delivery()
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All sections."""
 
     site: Site = Site()
     paths: Paths = Paths()
-    milter: Milter = Milter()
-    policy_service: PolicyService = PolicyService()
-    delivery: Delivery = Delivery()
+    worker: Work = Work()
+    doors: Doors = Doors()
     dns: Dns = Dns()
     counters: Counters = Counters()
     cluster: Cluster = Cluster()
@@ -332,12 +348,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log: Log = Log()
 
 
+GROUPS: Final[dict[str, type[msgspec.Struct]]] = {"doors": Doors}  # a section [doors.x] for each member
 SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "site": Site,
     "paths": Paths,
-    "milter": Milter,
-    "policy_service": PolicyService,
-    "delivery": Delivery,
+    "worker": Work,
+    **{f"doors.{door.name}": door.type for door in msgspec.structs.fields(Doors)},
     "dns": Dns,
     "counters": Counters,
     "cluster": Cluster,

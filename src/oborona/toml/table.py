@@ -49,7 +49,7 @@ def table(
         document: the file.
         path: of the table in it, which must exist; () is the whole file.
         schema: the Struct whose fields are allowed; its defaults are not filled in.
-        name: how errors speak of the table, such as `[milter]` or `rule GTUBE`.
+        name: how errors speak of the table, such as `[worker]` or `rule GTUBE`.
         error: what to raise.
 
     Raises:

@@ -118,7 +118,7 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         "intake.http_listen": f"unix:{http}",
         "intake.http_token_file": tokens,
         "intake.spool": spool,
-        "milter.workers": 1,
+        "worker.processes": 1,
     }
     with Oborona(settings) as oborona:
         assert says(door, "complaint") == b"+\n"

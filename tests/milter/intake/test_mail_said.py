@@ -11,7 +11,7 @@ from oborona.feedback.events.model import Event, Way, What
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
 from oborona.milter.intake.reporters import BEHIND_S, Reporters
-from oborona.milter.session import REPORT
+from oborona.milter.judging import REPORT
 from oborona.policy.traps import Traps
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign

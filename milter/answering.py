@@ -1,0 +1,102 @@
+"""A verdict in the words of SMTP: refusals with their reference, and what is done to the headers of a message that passes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.authentication.header import results
+from oborona.milter.bench import Bench
+from oborona.milter.gather import Gathered
+from oborona.milter.reply import ACCEPT, FIELD_NAME, AddHeader, Judged, RemoveHeader, Reply, refuse
+from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
+from oborona.policy.load import Policy
+from oborona.policy.own import is_own
+from oborona.policy.scan import Scan
+from oborona.recheck.ident import sign, to_text
+from oborona.types import Action, Verdict
+
+TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
+
+
+def answer(bench: Bench, result: Scan | Verdict, message: Gathered, ident: int, policy: Policy) -> Reply:
+    """Return the reply to a message.
+
+    Args:
+        bench: of the worker.
+        result: of the scan; a verdict alone where there was none.
+        message: as it came.
+        ident: of its entry in the journal.
+        policy: it was judged by.
+    """
+    verdict = result.verdict if isinstance(result, Scan) else result
+    rests = judged(bench, result, ident, policy)
+    if verdict.action is Action.TEMPFAIL:
+        return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
+    if verdict.decided_by == TOO_MANY_HEADERS:
+        return refuse(550, "5.6.0", words(bench, "Message has too many headers", ident), rests)
+    if verdict.action is Action.REJECT and policy.verdict.refuse:
+        return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
+    return Reply(
+        answer=ACCEPT.answer,
+        edits=(
+            *_removals(bench, message),
+            *_results(bench, result),
+            *(AddHeader(*header) for header in ours(verdict, rests.ident)),
+        ),
+        judged=rests,
+    )
+
+
+def judged(
+    bench: Bench, result: Scan | Verdict, ident: int, policy: Policy, *, karma: float | None = None
+) -> Judged:
+    """Return what a reply rests on.
+
+    Args:
+        bench: of the worker.
+        result: of a scan or of a stage.
+        ident: under which the log has it.
+        policy: it was judged by.
+        karma: of the sender, where it is known and not the scan's.
+    """
+    scanned = result if isinstance(result, Scan) else None
+    return Judged(
+        verdict=result.verdict if isinstance(result, Scan) else result,
+        ident=sign(ident, bench.signing_key),
+        reference=to_text(ident),
+        spam_score=policy.verdict.spam_score,
+        reject_score=policy.verdict.reject_score,
+        karma=scanned.facts.karma if scanned is not None else karma,
+        scan=scanned,
+    )
+
+
+def words(bench: Bench, what: str, ident: int) -> str:
+    """Return a text that is short and generic, with the id under which the log has the detail."""
+    contact = f"; {bench.contact}" if bench.contact else ""
+    return f"{what}, reference {to_text(ident)}{contact}"
+
+
+def _results(bench: Bench, result: Scan | Verdict) -> tuple[AddHeader, ...]:
+    """What authentication found; our own people's mail is not authenticated that way."""
+    if not isinstance(result, Scan) or is_own(result.envelope):
+        return ()
+    found = results(result.evidence.identity, bench.site.name, ip=result.envelope.client.ip)
+    return (AddHeader(*trace(found), top=True),)
+
+
+def _removals(bench: Bench, message: Gathered) -> list[RemoveHeader]:
+    """What came in under our names; the last of a name first, so that no removal moves another's place."""
+    seen: dict[str, int] = {}
+    forged = []
+    for raw_name, raw_value in message.headers:
+        name = raw_name.decode("ascii", "replace")
+        low = name.lower()
+        if not low.startswith(OUR_NAMES) or not FIELD_NAME.fullmatch(
+            name
+        ):  # no reader takes another for ours
+            continue
+        seen[low] = seen.get(low, 0) + 1
+        if foreign(low, raw_value[:LOOKED_AT].decode("ascii", "replace"), bench.site.name):
+            forged.append(RemoveHeader(name, seen[low]))
+    return forged[::-1]

@@ -1,0 +1,98 @@
+"""What all sessions of a worker work with, and how many messages they work on at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from oborona.config import Work
+from oborona.feedback.events.model import Event
+from oborona.milter.inquiry import Inquirer
+from oborona.milter.status import Tally
+from oborona.policy.load import Policy
+from oborona.policy.ports import CounterWriter
+from oborona.policy.scan import Scan, Site
+from oborona.policy.signatures import Signature
+from oborona.policy.stages import Deciding
+from oborona.recheck.entry import Entry
+from oborona.recheck.ident import Numbers
+from oborona.types import Envelope, Verdict
+
+
+async def _kept_nowhere(_event: Event) -> bool:
+    """Say that an event is written down, for a session whose traps nobody follows."""
+    return True
+
+
+class InForce(Protocol):
+    """The policy in force, whichever that is at the time."""
+
+    @property
+    def current(self) -> Policy:
+        """The one in use, for what is no message's."""
+        ...
+
+    async def now(self) -> Policy:
+        """Return the one that a message is judged by that begins now; never raises."""
+        ...
+
+
+class Crowd:
+    """Messages that are being judged, by whatever doors they came.
+
+    Args:
+        most: at a time.
+    """
+
+    __slots__ = ("inside", "most", "turned_away")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.inside = 0
+        self.turned_away = 0  # since the start
+
+    def enter(self) -> bool:
+        """Tell whether there is room for one more, and take it in; who is in must `leave`."""
+        if self.inside >= self.most:
+            self.turned_away += 1
+            return False
+        self.inside += 1
+        return True
+
+    def leave(self) -> None:
+        """Let one out."""
+        self.inside -= 1
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """What all sessions of a worker work with."""
+
+    site: Site
+    settings: Work
+    contact: str  # said in refusals; empty = nothing
+    policy: InForce
+    counters: CounterWriter
+    journal: Callable[[Entry], None]
+    # is told of the policy that judged a message, before that is journaled
+    ruled: Callable[[Policy], None] = lambda _policy: None
+    numbers: Numbers
+    signing_key: bytes
+    inquire: Callable[[], Inquirer]  # a new one for each connection
+    own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
+    tally: Tally
+    clock: Callable[[], float]  # Unix seconds
+    # counts signatures that were found
+    signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None
+    late: Callable[[int, Scan], None] = lambda _ident, _scan: (
+        None
+    )  # gets what was settled: pictures may be unread
+    # is told of each message and its verdict: whom our own people write to, they know
+    wrote: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: None
+    deciding: Deciding = msgspec.field(default_factory=Deciding)
+    sighted: Callable[[Scan, float], None] = lambda _scan, _now: None  # is told of what may be a campaign
+    # writes down what came to a trap; tells whether it is on the disk
+    trap: Callable[[Event], Awaitable[bool]] = _kept_nowhere
+    reports: frozenset[str] = frozenset()  # addresses where people and sites report mail, in lower case
+    crowd: Crowd = msgspec.field(default_factory=lambda: Crowd(1 << 30))

@@ -1,0 +1,224 @@
+"""One whole message, whatever door it came by: judged, answered, and then counted, journaled and logged.
+
+The crash barrier of the content is here: past it, or past the deadline, the mail server gets the configured answer, the log a traceback under the
+message's id, and the message the finding `partial`.  What a scan computes is bounded by the parser's limits, not by the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from oborona.milter import trapping
+from oborona.milter.answering import TOO_MANY_HEADERS, answer, words
+from oborona.milter.bench import Bench
+from oborona.milter.gather import MAX_HEADERS, Gathered
+from oborona.milter.inquiry import Inquirer
+from oborona.milter.journaled import entry_of
+from oborona.milter.log import event
+from oborona.milter.reply import Reply, refuse
+from oborona.policy.decide import unfinished
+from oborona.policy.headers import reason
+from oborona.policy.load import Policy
+from oborona.policy.own import is_own
+from oborona.policy.scan import Scan, scan
+from oborona.policy.settling import counts, settle, settle_put_off
+from oborona.recheck.ident import to_text
+from oborona.types import Action, Envelope, Stage, Verdict
+
+REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
+BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
+
+log = logging.getLogger("oborona.session")
+
+
+async def judge(
+    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
+) -> Reply:
+    """Judge a whole message, answer, and then count, journal and log it; never raises.
+
+    Args:
+        bench: of the worker.
+        message: as it came.
+        envelope: what is known of it beside its bytes.
+        inquirer: asks the DNS for this client.
+        policy: to judge by.
+
+    Returns:
+        The answer; `BUSY`, which nobody judged, where too many messages are being judged already.
+    """
+    if not bench.crowd.enter():
+        return BUSY
+    try:
+        return await _judge(bench, message, trapping.trapped(envelope, policy), inquirer, policy)
+    finally:
+        bench.crowd.leave()
+
+
+async def _judge(
+    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
+) -> Reply:
+    now = bench.clock()
+    ident = bench.numbers.next(now)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    result: Scan | Verdict
+    try:
+        if len(message.headers) >= MAX_HEADERS:
+            result = _too_many_headers(policy)
+        elif trapping.is_report(envelope.recipients, bench.reports):
+            result = _report(policy)
+        else:
+            async with asyncio.timeout(bench.settings.deadline_s):
+                result = await scan(
+                    message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
+                )
+                result = trapping.judged(result, policy.traps.then)
+        reply = answer(bench, result, message, ident, policy)
+    except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
+        result = _unfinished(bench, ident, error, policy)
+        reply = answer(bench, result, message, ident, policy)
+    inquirer.end_message()
+    if envelope.traps:
+        reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
+    # after the answer: the transport writes the reply before the loop comes to this
+    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, loop.time() - started)
+    return reply
+
+
+async def _trapped(
+    bench: Bench,
+    reply: Reply,
+    result: Scan | Verdict,
+    policy: Policy,
+    envelope: Envelope,
+    message: Gathered,
+    ident: int,
+    now: float,
+) -> Reply:
+    """Return the answer to a message that came to a trap, once that is written down."""
+    message_id = result.message.message_id if isinstance(result, Scan) else ""
+    kept = True
+    try:
+        event_of = trapping.event_of(message.raw, envelope, ident, message_id, now)
+        if event_of is not None:
+            kept = await bench.trap(event_of)
+    except Exception as error:  # noqa: BLE001 - the crash barrier
+        log_fault(ident, error, Stage.CONTENT)
+        kept = False
+    if not kept and trapping.alone(envelope) and reply.answer in trapping.TAKEN:
+        return refuse(451, "4.7.1", words(bench, "Try again later", ident), reply.judged)
+    return trapping.delivered(reply, envelope, policy.traps.then)
+
+
+def _unfinished(bench: Bench, ident: int, error: Exception, policy: Policy) -> Verdict:
+    log_fault(ident, error, Stage.CONTENT)
+    return unfinished(
+        "deadline" if isinstance(error, TimeoutError) else "fault",
+        action=Action(bench.settings.on_failure),
+        spam_score=policy.verdict.spam_score,
+    )
+
+
+def _settle(
+    bench: Bench,
+    result: Scan | Verdict,
+    policy: Policy,
+    envelope: Envelope,
+    message: Gathered,
+    ident: int,
+    now: float,
+    took: float,
+) -> None:
+    verdict = result.verdict if isinstance(result, Scan) else result
+    scanned = result if isinstance(result, Scan) else None
+    try:
+        if scanned is not None:
+            bench.tally.judged(verdict, took)
+            settle(
+                scanned.pieces,
+                scanned.counted,
+                bench.counters,
+                now=now,
+                first=scanned.facts.repuser_first,
+            )
+            bench.wrote(envelope, scanned.counted, now)
+            bench.sighted(scanned, now)
+            if not is_own(envelope):
+                bench.tally.authenticated(scanned.evidence.identity)
+            if scanned.put_off is not None:
+                settle_put_off(scanned.put_off, bench.counters, now=now)
+            bench.signed(scanned.signatures.signatures, now)
+            for fault in (*scanned.faults, *scanned.failed):
+                event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
+            bench.ruled(scanned.policy)
+        bench.journal(entry_of(ident, now, policy, envelope, message.size, verdict, scanned))
+        if scanned is not None and counts(verdict):
+            bench.late(ident, scanned)
+    except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a count, not the mail
+        log_fault(ident, error, Stage.CONTENT)
+    log_verdict(
+        bench,
+        ident,
+        policy,
+        envelope,
+        verdict,
+        stage=Stage.CONTENT,
+        size=message.size,
+        ms=round(took * 1000, 1),
+    )
+
+
+def log_fault(ident: int, error: Exception, stage: Stage) -> None:
+    """Log a fault of ours under the id of what it stood in the way of."""
+    log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
+
+
+def log_verdict(
+    bench: Bench,
+    ident: int,
+    policy: Policy,
+    envelope: Envelope,
+    verdict: Verdict,
+    *,
+    stage: Stage,
+    **more: object,
+) -> None:
+    """Count and log a verdict, in one line."""
+    bench.tally.count(stage, verdict.action)
+    event(
+        log,
+        logging.INFO,
+        "verdict",
+        id=to_text(ident),
+        queue=envelope.queue_id,
+        client=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=len(envelope.recipients),
+        recipient=envelope.recipients[0] if envelope.recipients else "",
+        stage=stage,
+        verdict=verdict.action,
+        score=verdict.score,
+        line=verdict.line,
+        decided_by=verdict.decided_by,
+        reason=reason(verdict),
+        policy=policy.version,
+        **({"trap": envelope.traps[0]} if envelope.traps else {}),
+        **(
+            {}
+            if verdict.would is None
+            else {"would": verdict.would.action, "would_score": verdict.would.score}
+        ),
+        **more,
+    )
+
+
+def _report(policy: Policy) -> Verdict:
+    return Verdict(action=Action.ACCEPT, score=0.0, line=policy.verdict.spam_score, decided_by=REPORT)
+
+
+def _too_many_headers(policy: Policy) -> Verdict:
+    line = policy.verdict.reject_score
+    return Verdict(action=Action.REJECT, score=0.0, line=line, decided_by=TOO_MANY_HEADERS)

@@ -1,0 +1,23 @@
+"""Settings of the door `exim`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from oborona.config.address import EXAMPLES
+from oborona.config.doors import Door, may_listen
+
+
+class Exim(Door, frozen=True, kw_only=True):
+    """The door for Exim's ${readsocket}: one line asks, one line answers (docs/exim.md)."""
+
+    listen: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="Where it is reached, as in [doors.milter]. Empty: it is closed.",
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+        ),
+    ] = ""

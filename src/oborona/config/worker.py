@@ -1,0 +1,59 @@
+"""Settings of the worker processes, which judge what comes by any door."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+MIB: Final = 1024 * 1024
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """The processes behind all doors, and how long they may take over a message."""
+
+    processes: Annotated[
+        int, Meta(ge=0, le=256, description="Worker processes. 0: one per processor core.")
+    ] = 0
+    max_message_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536, le=1024 * MIB, description="Of a message larger than this, the head alone is scanned."
+        ),
+    ] = 10 * MIB
+    deadline_s: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=290,
+            description="What a scan waits for (stores) must answer within this; its own work is bounded by limits. Postfix waits 300 s.",
+        ),
+    ] = 10.0
+    command_deadline_s: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=20,
+            description="The same for any command before the message; what `slow_s` of the policy adds comes on top, and Postfix itself"
+            " waits 30 s.",
+        ),
+    ] = 5.0
+    on_failure: Annotated[
+        Literal["accept", "tempfail"],
+        Meta(
+            description="The answer when a scan misses its deadline or fails: let it in, or ask to try again."
+        ),
+    ] = "accept"
+    max_messages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000,
+            description="Messages that one process judges at a time, by whatever doors they come; who brings one more is told to come again.",
+        ),
+    ] = 256
+    drain_s: Annotated[
+        float,
+        Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),
+    ] = 10.0
