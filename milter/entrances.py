@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from oborona.config import Door, Settings, Work
+from oborona.feedback.events.model import Event
 from oborona.milter.door import AskedFactory
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
@@ -38,22 +39,35 @@ class Server(Protocol):
         ...
 
 
-Start = Callable[[Settings, AskedFactory, socket.socket], Awaitable[Server]]
+class Premises(NamedTuple):
+    """What a worker has for a door."""
+
+    settings: Settings
+    sessions: AskedFactory
+    name: str  # ours, as others see it
+    state: Path  # folder of the stores
+    signing_key: bytes  # of X-Mras-Id
+    note: Callable[[str], None]  # counts what became of a request or a connection, under a short name, for metrics
+    keep: Callable[[Event], Awaitable[bool]]  # writes down what somebody says of a message; tells whether it is on the disk
+
+
+Start = Callable[[Premises, socket.socket], Awaitable[Server]]
 
 
 class Entrance(NamedTuple):
     """A listening socket and what serves it."""
 
     listener: socket.socket  # this process's copy; closed when draining has begun
-    start: Callable[[AskedFactory, socket.socket], Awaitable[Server]]  # in the loop
+    name: str  # of the door, in settings and metrics
+    start: Start  # in the loop
     content: bool = True  # messages come by it, not their envelopes alone
 
 
-async def _milter(settings: Settings, doors: AskedFactory, listener: socket.socket) -> Server:
-    asked, work = settings.doors.milter, settings.worker
+async def _milter(at: Premises, listener: socket.socket) -> Server:
+    asked, work = at.settings.doors.milter, at.settings.worker
     transport = LibmilterServer if asked.transport == "libmilter" else NativeServer
     server = transport(
-        doors,
+        at.sessions,
         limit_bytes=work.max_message_bytes,
         idle_s=asked.idle_s,
         max_sessions=asked.max_connections,
@@ -64,13 +78,13 @@ async def _milter(settings: Settings, doors: AskedFactory, listener: socket.sock
     return server
 
 
-async def _policy_service(settings: Settings, doors: AskedFactory, listener: socket.socket) -> Server:
-    asked = settings.doors.policy_service
+async def _policy_service(at: Premises, listener: socket.socket) -> Server:
+    asked = at.settings.doors.policy_service
     server = PolicyServer(
-        doors,
+        at.sessions,
         idle_s=asked.idle_s,
         max_connections=asked.max_connections,
-        guard_s=policy_service_guard_s(settings.worker),
+        guard_s=policy_service_guard_s(at.settings.worker),
     )
     await server.start(listener)
     return server
@@ -101,7 +115,7 @@ def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> li
         SocketError: one can't be opened.
     """
     return [
-        Entrance(listen(getattr(settings.doors, name)), partial(start, settings), content)
+        Entrance(listen(getattr(settings.doors, name)), name, start, content)
         for name, start, content in OPEN
         if getattr(settings.doors, name).listen
     ]

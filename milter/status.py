@@ -60,6 +60,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     time: float  # when it was written, Unix seconds
     policy: str  # version in use
     verdicts: dict[str, int] = {}  # "stage action" → how often
+    doors: dict[str, int] = {}  # "door outcome" → requests and connections
+    busy: int = 0  # messages that were told to come again, for too many were being judged
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
     lists: dict[str, ListStatus] = {}  # by name
@@ -190,10 +192,11 @@ _FILES: Final[dict[type[One], str]] = {
 class Tally:
     """Counts verdicts by stage and action, results of authentication, hits of rules, and how long scans take."""
 
-    __slots__ = ("counts", "results", "rules", "scan_seconds", "scans", "would")
+    __slots__ = ("counts", "doors", "results", "rules", "scan_seconds", "scans", "would")
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
+        self.doors: dict[str, int] = {}
         self.results: dict[str, int] = {}
         self.rules: dict[str, int] = {}
         self.would: dict[str, int] = {}
@@ -203,6 +206,10 @@ class Tally:
     def count(self, stage: Stage, action: Action) -> None:
         """Count one verdict."""
         _add(self.counts, f"{stage.value} {action.value}")
+
+    def at_door(self, door: str, outcome: str) -> None:
+        """Count what became of a request or a connection."""
+        _add(self.doors, f"{door} {outcome}")
 
     def judged(self, verdict: Verdict, took_s: float) -> None:
         """Count the hits of a message's rules, what everything in shadow mode would have done, and how long its scan took."""

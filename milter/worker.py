@@ -38,7 +38,7 @@ from oborona.milter.delivery.delivering import Bench as DeliveryBench
 from oborona.milter.delivery.delivering import Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
-from oborona.milter.entrances import Entrance, Server
+from oborona.milter.entrances import Entrance, Premises, Server
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
@@ -161,6 +161,7 @@ class Worker:
         await self._persons.look()
         self._final.begin()
         asking, tally = Asking(self._settings, self._name), status.Tally()
+        crowd = Crowd(self._settings.worker.max_messages)
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
@@ -181,7 +182,7 @@ class Worker:
             bench = Bench(
                 site=site,
                 settings=self._settings.worker,
-                crowd=Crowd(self._settings.worker.max_messages),
+                crowd=crowd,
                 contact=self._settings.site.contact,
                 policy=self._policy,
                 counters=counters,
@@ -202,7 +203,18 @@ class Worker:
             )
             await asking.begin(self._policy.current)
             servers: list[Server] = [
-                await entrance.start(partial(Session, bench, content=entrance.content), entrance.listener)
+                await entrance.start(
+                    Premises(
+                        settings=self._settings,
+                        sessions=partial(Session, bench, content=entrance.content),
+                        name=self._name,
+                        state=self._state,
+                        signing_key=keys.signature,
+                        note=partial(tally.at_door, entrance.name),
+                        keep=self._trapping.keep,
+                    ),
+                    entrance.listener,
+                )
                 for entrance in self._entrances
             ]
             if self._delivery is not None:
@@ -224,7 +236,7 @@ class Worker:
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
-                        report(self._state, partial(self._status, asking, tally, line, late), log),
+                        report(self._state, partial(self._status, asking, tally, crowd, line, late), log),
                     )
                 ]
                 await self._stop.wait()
@@ -332,7 +344,7 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    def _status(self, asking: Asking, tally: status.Tally, line: Line, late: LateReading) -> status.Status:
+    def _status(self, asking: Asking, tally: status.Tally, crowd: Crowd, line: Line, late: LateReading) -> status.Status:
         """Return what this worker has to say of itself."""
         return status.Status(
             worker=self._number,
@@ -340,6 +352,8 @@ class Worker:
             time=time.time(),
             policy=self._policy.current.version,
             verdicts=tally.counts,
+            doors=tally.doors,
+            busy=crowd.turned_away,
             results=tally.results,
             rules=tally.rules,
             would=tally.would,

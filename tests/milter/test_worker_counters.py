@@ -14,8 +14,7 @@ import pytest
 
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
-from oborona.milter.door import DoorFactory
-from oborona.milter.entrances import Entrance, Server
+from oborona.milter.entrances import Entrance, Premises, Server
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.service import prepare_state
 from oborona.milter.status import STATUS
@@ -27,7 +26,7 @@ KEY = b"k" * 32
 POLICY = Path(__file__).parents[2] / "etc" / "policy.d"
 
 
-async def start(_: DoorFactory, __: socket.socket) -> Server:
+async def start(_: Premises, __: socket.socket) -> Server:
     raise NotImplementedError
 
 
@@ -40,7 +39,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[Entrance(listener, start)],
+            entrances=[Entrance(listener, "door", start)],
         )
 
 
@@ -121,7 +120,7 @@ class Drained:
 async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def enter(_: DoorFactory, __: socket.socket) -> Server:
+    async def enter(_: Premises, __: socket.socket) -> Server:
         return Drained()
 
     counters = Kept()
@@ -136,7 +135,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[Entrance(listener, enter)],
+            entrances=[Entrance(listener, "door", enter)],
         )
         await worker._serve(worker._stop.set)
     assert counters.done[-2:] == ["flush", "close"]
