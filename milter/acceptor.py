@@ -2,6 +2,9 @@
 
 Accepting is non-blocking and takes one connection per turn of the loop: of the workers on one inherited socket, the one with
 time to spare takes the next, and none can hang in accept().  The socket stays the caller's: it is neither closed nor unlinked, whoever stops first.
+
+A full door either lets new connections wait in the kernel, or tells them in its protocol's words that it is busy: only after a moment, in which
+another worker that has room takes them first.
 """
 
 from __future__ import annotations
@@ -11,10 +14,17 @@ import errno
 import logging
 import socket
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
 from typing import Final, Protocol, cast
+
+from oborona.milter.turned_away import Said, TurnedAway
+from oborona.milter.whose import whose
 
 EXHAUSTED_S: Final = 1.0  # pause of accepting when the process has no file descriptor or memory left
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
+YIELD_S: Final = 0.05  # others' time to take a connection before a full worker turns it away
+TURNED_AT_ONCE: Final = 64  # of those who wait, after each such time
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -40,15 +50,34 @@ class Acceptor(ABC):
 
     Args:
         idle_s: seconds without a byte after which a connection is closed.
-        max_sessions: connections at once; further ones wait.
+        max_sessions: connections at once; further ones are told `busy`, or wait where that is empty.
         log: of the protocol.
+        max_per_client: connections at once of one client, further ones are told `busy` and closed; 0: any number.
+        busy: a whole answer of the protocol that says "come again later".
+        note: counts who is turned away: "busy", or "crowded" where the client has too many connections.
     """
 
-    def __init__(self, *, idle_s: float, max_sessions: int, log: logging.Logger) -> None:
+    def __init__(
+        self,
+        *,
+        idle_s: float,
+        max_sessions: int,
+        log: logging.Logger,
+        max_per_client: int = 0,
+        busy: bytes = b"",
+        note: Callable[[str], None] = lambda _outcome: None,
+    ) -> None:
         self._idle_s = idle_s
         self._max_sessions = max_sessions
+        self._max_per_client = max_per_client
+        self._tells = bool(busy)
+        self._note = note
         self._log = log
-        self._connections: set[Accepted] = set()
+        self._rarely = Said(log)
+        self._turned_away = TurnedAway(busy)
+        self._turning: asyncio.TimerHandle | None = None  # runs while the door is full
+        self._connections: dict[Accepted, str] = {}  # of what client
+        self._clients: Counter[str] = Counter()  # connections of each; empty where nobody asks
         self._arrivals: set[asyncio.Task[None]] = set()
         self._draining = False
         self._hearing = False
@@ -84,6 +113,9 @@ class Acceptor(ABC):
         self._draining = True
         self._hear(on=False)
         self._idle_timer.cancel()
+        if self._turning is not None:
+            self._turning.cancel()
+        self._turned_away.cut()
         if self._arrivals:
             await asyncio.wait(self._arrivals)
         for connection in list(self._connections):
@@ -104,36 +136,75 @@ class Acceptor(ABC):
 
     def left(self, stream: Accepted) -> None:
         """Count a connection out."""
-        self._connections.discard(stream)
+        client = self._connections.pop(stream, "")
+        if client:
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
         self._resume()
         if not self._connections:
             self._empty.set()
 
     def _accept(self) -> None:
         """Take one connection; the loop comes back at once if more are waiting."""
+        peer = self._next()
+        if peer is None:
+            return
+        client = whose(peer) if self._max_per_client else ""
+        if client and self._clients[client] >= self._max_per_client:
+            self._turn_away(
+                peer, "crowded", f"{client} has {self._max_per_client} connections and gets no more"
+            )
+            return
+        connection = self._connection()
+        self._connections[connection] = client
+        if client:
+            self._clients[client] += 1
+        self._empty.clear()
+        if self.sessions >= self._max_sessions:
+            self._hear(on=False)
+            if not self._tells:
+                self._rarely.say(f"{self.sessions} sessions are open: the next ones wait", self._loop.time())
+            elif self._turning is None:
+                self._turning = self._loop.call_later(YIELD_S, self._turn_all_away)
+        arrival = self._loop.create_task(self._admit(connection, peer))
+        self._arrivals.add(arrival)
+        arrival.add_done_callback(self._arrivals.discard)
+
+    def _next(self) -> socket.socket | None:
+        """Return who waits at the door, if anybody does."""
         try:
             peer, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return  # another worker was faster, or the mail server changed its mind
+            return None  # another worker was faster, or the mail server changed its mind
         except OSError as error:
             if error.errno not in _EXHAUSTED:
                 raise
             self._log.error("cannot accept: %s, pausing for %g s", error.strerror, EXHAUSTED_S)
             self._hear(on=False)
             self._loop.call_later(EXHAUSTED_S, self._resume)
-            return
+            return None
         peer.setblocking(False)
         if peer.family != socket.AF_UNIX:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = self._connection()
-        self._connections.add(connection)
-        self._empty.clear()
-        if self.sessions >= self._max_sessions:
-            self._log.warning("%d sessions are open: the next ones wait", self.sessions)
-            self._hear(on=False)
-        arrival = self._loop.create_task(self._admit(connection, peer))
-        self._arrivals.add(arrival)
-        arrival.add_done_callback(self._arrivals.discard)
+        return peer
+
+    def _turn_all_away(self) -> None:
+        """The door is full: tell those who wait, whom no other worker took."""
+        self._turning = None
+        for _ in range(TURNED_AT_ONCE):
+            if self.sessions < self._max_sessions or (peer := self._next()) is None:
+                break
+            self._turn_away(
+                peer, "busy", f"{self.sessions} sessions are open: the next ones are told to come again"
+            )
+        if self.sessions >= self._max_sessions and not self._draining:
+            self._turning = self._loop.call_later(YIELD_S, self._turn_all_away)
+
+    def _turn_away(self, peer: socket.socket, outcome: str, words: str) -> None:
+        self._note(outcome)
+        self._rarely.say(words, self._loop.time())
+        self._turned_away.tell(peer)
 
     async def _admit(self, connection: Accepted, peer: socket.socket) -> None:
         try:

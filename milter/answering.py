@@ -38,12 +38,23 @@ def answer(bench: Bench, result: Scan | Verdict, message: Gathered, ident: int, 
         return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
     return Reply(
         answer=ACCEPT.answer,
-        edits=(
-            *_removals(bench, message),
-            *_results(bench, result),
-            *(AddHeader(*header) for header in ours(verdict, rests.ident)),
-        ),
+        edits=marks(rests, message, bench.site.name),
         judged=rests,
+    )
+
+
+def marks(rests: Judged, message: Gathered, site: str) -> tuple[AddHeader | RemoveHeader, ...]:
+    """Return what is done to the headers of a message that passes.
+
+    Args:
+        rests: what its reply rests on.
+        message: as it came.
+        site: our authserv-id.
+    """
+    return (
+        *_removals(message, site),
+        *_results(rests.scan, site),
+        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident)),
     )
 
 
@@ -77,15 +88,15 @@ def words(bench: Bench, what: str, ident: int) -> str:
     return f"{what}, reference {to_text(ident)}{contact}"
 
 
-def _results(bench: Bench, result: Scan | Verdict) -> tuple[AddHeader, ...]:
+def _results(scanned: Scan | None, site: str) -> tuple[AddHeader, ...]:
     """What authentication found; our own people's mail is not authenticated that way."""
-    if not isinstance(result, Scan) or is_own(result.envelope):
+    if scanned is None or is_own(scanned.envelope):
         return ()
-    found = results(result.evidence.identity, bench.site.name, ip=result.envelope.client.ip)
+    found = results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
     return (AddHeader(*trace(found), top=True),)
 
 
-def _removals(bench: Bench, message: Gathered) -> list[RemoveHeader]:
+def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
     """What came in under our names; the last of a name first, so that no removal moves another's place."""
     seen: dict[str, int] = {}
     forged = []
@@ -97,6 +108,6 @@ def _removals(bench: Bench, message: Gathered) -> list[RemoveHeader]:
         ):  # no reader takes another for ours
             continue
         seen[low] = seen.get(low, 0) + 1
-        if foreign(low, raw_value[:LOOKED_AT].decode("ascii", "replace"), bench.site.name):
+        if foreign(low, raw_value[:LOOKED_AT].decode("ascii", "replace"), site):
             forged.append(RemoveHeader(name, seen[low]))
     return forged[::-1]

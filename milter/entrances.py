@@ -7,51 +7,23 @@ judges nothing, is not among them.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NamedTuple
 
-from oborona.config import Door, Settings, Work
-from oborona.feedback.events.model import Event
-from oborona.milter.door import AskedFactory
+from oborona.config import Door, Settings
+from oborona.milter.exim.server import start as exim
+from oborona.milter.http.keys import keys as http_keys
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
 from oborona.milter.policy_service.server import PolicyServer
-from oborona.milter.reply import Answer
-from oborona.policy.tables import SLOWEST_S
+from oborona.milter.premises import Premises, Server, Start, failure, glance_guard_s, guard_s
+from oborona.milter.proxy.server import start as proxy
+from oborona.milter.spamd.server import start as spamd
 
-GUARD_AFTER_S: Final = (
-    5.0  # a transport waits this much longer than a session may take: the session answers first
+NONE_OPEN: Final = (
+    "no door is open, so that no mail can come: set `listen` of [doors.milter] or of another door"
 )
-STAGES_AT_ONCE: Final = (
-    3  # that one request of the policy service may be the first word of: connect, sender, recipient
-)
-
-
-class Server(Protocol):
-    """What serves a door in a worker's loop."""
-
-    async def drain(self, grace_s: float) -> None:
-        """Take no new connections, end those that are idle, wait for the others, cut them after the grace.
-
-        The listening socket is not used any more from its first await on.
-        """
-        ...
-
-
-class Premises(NamedTuple):
-    """What a worker has for a door."""
-
-    settings: Settings
-    sessions: AskedFactory
-    name: str  # ours, as others see it
-    state: Path  # folder of the stores
-    signing_key: bytes  # of X-Mras-Id
-    note: Callable[[str], None]  # counts what became of a request or a connection, under a short name, for metrics
-    keep: Callable[[Event], Awaitable[bool]]  # writes down what somebody says of a message; tells whether it is on the disk
-
-
-Start = Callable[[Premises, socket.socket], Awaitable[Server]]
 
 
 class Entrance(NamedTuple):
@@ -65,7 +37,9 @@ class Entrance(NamedTuple):
 
 async def _milter(at: Premises, listener: socket.socket) -> Server:
     asked, work = at.settings.doors.milter, at.settings.worker
-    transport = LibmilterServer if asked.transport == "libmilter" else NativeServer
+    native = partial(NativeServer, max_per_client=asked.max_per_client, note=at.note)
+    transport: Callable[..., LibmilterServer | NativeServer]
+    transport = LibmilterServer if asked.transport == "libmilter" else native
     server = transport(
         at.sessions,
         limit_bytes=work.max_message_bytes,
@@ -84,15 +58,28 @@ async def _policy_service(at: Premises, listener: socket.socket) -> Server:
         at.sessions,
         idle_s=asked.idle_s,
         max_connections=asked.max_connections,
-        guard_s=policy_service_guard_s(at.settings.worker),
+        guard_s=glance_guard_s(at.settings.worker),
+        max_per_client=asked.max_per_client,
+        note=at.note,
     )
     await server.start(listener)
     return server
 
 
+async def _http(at: Premises, listener: socket.socket) -> Server:
+    from oborona.milter.http.server import start  # noqa: PLC0415 - 10 MB, where the door is open
+
+    return await start(at, listener)
+
+
 OPEN: Final[tuple[tuple[str, Start, bool], ...]] = (
     ("milter", _milter, True),
     ("policy_service", _policy_service, False),
+    # of a session that is asked once, nothing may be asked ahead: it is over with its answer
+    ("exim", exim, False),
+    ("http", _http, False),
+    ("proxy", proxy, True),
+    ("spamd", spamd, True),
 )
 
 
@@ -104,6 +91,11 @@ def opened(settings: Settings) -> Iterator[tuple[str, Door]]:
             yield name, door
 
 
+def any_open(settings: Settings) -> bool:
+    """Tell whether mail can come by any door, be it the delivery door."""
+    return bool(settings.doors.delivery.listen) or any(True for _ in opened(settings))
+
+
 def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> list[Entrance]:
     """Open the sockets of the doors, in the order of their names above.
 
@@ -112,25 +104,13 @@ def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> li
         listen: opens one.
 
     Raises:
+        ConfigError: nobody can tell who may use the HTTP door.
         SocketError: one can't be opened.
     """
+    if settings.doors.http.listen:
+        http_keys(settings.doors.http)
     return [
         Entrance(listen(getattr(settings.doors, name)), name, start, content)
         for name, start, content in OPEN
         if getattr(settings.doors, name).listen
     ]
-
-
-def failure(work: Work) -> Answer:
-    """Return what is answered where a session gives no answer."""
-    return Answer.TEMPFAIL if work.on_failure == "tempfail" else Answer.CONTINUE
-
-
-def guard_s(work: Work) -> float:
-    """Return how long a session may take over one command or one message, in seconds."""
-    return max(work.deadline_s, work.command_deadline_s + SLOWEST_S) + GUARD_AFTER_S
-
-
-def policy_service_guard_s(work: Work) -> float:
-    """Return how long a session may take over one request of the policy service, in seconds; it slows a client down once."""
-    return STAGES_AT_ONCE * work.command_deadline_s + SLOWEST_S + GUARD_AFTER_S

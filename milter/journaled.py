@@ -14,9 +14,8 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.kept import Kept
 from oborona.types import Envelope, Verdict
 
-NOT_KEPT: Final = frozenset(
-    {"known", "text"}
-)  # counts are kept another way; the text is the mailbox's to keep, not ours
+NOT_KEPT: Final = frozenset({"known", "text", "rspamd_symbols", "spamd_symbols"})
+"""Counts and what engines said are kept another way; the text is the mailbox's to keep, not ours."""
 
 
 def entry_of(
@@ -79,5 +78,6 @@ def _kept(scanned: Scan) -> Kept:
         signatures=tuple(scanned.signatures.hits),
         spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,
         opinion=scanned.opinion,
+        engines=scanned.engines,
         site=None if site is None else (site.action, site.decided_by),
     )

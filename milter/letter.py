@@ -31,9 +31,8 @@ def crlf(raw: bytes) -> bytes:
     return raw if raw.count(b"\n") == raw.count(b"\r\n") else _BARE_LF.sub(b"\r\n", raw)
 
 
-def fields(raw: bytes) -> Iterator[Field]:
-    """Yield the headers of a message, in order."""
-    place = 0
+def fields(raw: bytes, place: int = 0) -> Iterator[Field]:
+    """Yield the headers of a message that begins at a place, in order."""
     while found := _FIELD.match(raw, place):
         value = found[2].removesuffix(b"\r") if found[0].endswith(b"\n") else found[2]
         yield Field(found[1], value, place, found.end())

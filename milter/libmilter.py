@@ -11,7 +11,7 @@ sessions in flight.  To stop accepting, the placeholder is laid back;
 when the server drains, a signal to libmilter's thread ends its poll(2), in which the kernel would keep the shared socket open, and
 so let new connections wait, for up to 5 s.
 
-Known limits: one server a process.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
+Known limits: one server a process.  It counts no client's connections, so `max_per_client` is the native transport's alone.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
 connections are looked for every 10 minutes, and after a pause for too many sessions accepting begins again within 5 s.  A body is never cut short; one whose last piece
 comes with the end of the message (Postfix before 2.4) gets no answer.  After SMFIC_QUIT_NC libmilter forgets what was agreed:
 the door is asked at each stage, and libmilter drops answers that nobody waits for.

@@ -23,6 +23,19 @@ class Description(NamedTuple):
 METRICS: Final = (
     Description("oborona_up", "1 for each worker that runs.", (), counts=False),
     Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
+    Description(
+        "oborona_door",
+        "What became of requests and connections at a door: answered; busy: told to come again; crowded: too many connections of one client;"
+        " broken, timeout, unauthorized, too-large, failed: no answer of a scan.",
+        ("door", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_busy",
+        "Messages that were told to come again, by whatever door they came, for too many were being judged.",
+        (),
+        counts=True,
+    ),
     Description("oborona_rule_hits", "Messages that a rule hit.", ("rule", "mode"), counts=True),
     Description(
         "oborona_would",
@@ -53,6 +66,22 @@ METRICS: Final = (
     ),
     Description(
         "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome"), counts=True
+    ),
+    Description(
+        "oborona_engine_away",
+        "1 while another engine is not asked, for it gave no answers.",
+        ("engine",),
+        counts=False,
+    ),
+    Description(
+        "oborona_engine_questions",
+        "Questions to another engine by outcome; answered, and why its opinion is unknown else: timeout, unreachable, broken (no answer"
+        " but words), away, busy (too many at a time), too-large, fault.",
+        ("engine", "outcome"),
+        counts=True,
+    ),
+    Description(
+        "oborona_engine_seconds", "Time that questions to another engine took.", ("engine",), counts=True
     ),
     Description(
         "oborona_deliveries",

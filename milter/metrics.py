@@ -257,6 +257,11 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
         case "oborona_verdicts":
             for key, count in status.verdicts.items():
                 yield tuple(key.split(" ", 1)), count
+        case "oborona_door":
+            for key, count in status.doors.items():
+                yield tuple(key.split(" ", 1)), count
+        case "oborona_busy":
+            yield (), status.busy
         case "oborona_pictures":
             for key, count in status.pictures.items():
                 yield tuple(key.split(" ", 1)), count
@@ -320,6 +325,16 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
         case "oborona_dns_list_healthy":
             for listed, one in status.lists.items():
                 yield (listed,), int(one.state == HEALTHY)
+        case "oborona_engine_away":
+            for engine, how in status.engines.items():
+                yield (engine,), int(how.away)
+        case "oborona_engine_questions":
+            for engine, how in status.engines.items():
+                for outcome, count in how.outcomes.items():
+                    yield (engine, outcome), count
+        case "oborona_engine_seconds":
+            for engine, how in status.engines.items():
+                yield (engine,), how.seconds
         case "oborona_dns_list_questions":
             for listed, one in status.lists.items():
                 yield (listed, "listed"), one.listed

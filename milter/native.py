@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from oborona.milter.acceptor import Acceptor
 from oborona.milter.connection import Connection
@@ -23,6 +24,8 @@ class NativeServer(Acceptor):
         max_sessions: connections at once; further ones wait.
         on_failure: the answer when a door raises or hangs, CONTINUE or TEMPFAIL.
         guard_s: seconds that a door has for one answer.
+        max_per_client: connections at once of one client; further ones are closed.
+        note: counts these.
     """
 
     def __init__(
@@ -34,8 +37,12 @@ class NativeServer(Acceptor):
         max_sessions: int,
         on_failure: Answer,
         guard_s: float = GUARD_S,
+        max_per_client: int = 0,
+        note: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
-        super().__init__(idle_s=idle_s, max_sessions=max_sessions, log=log)
+        super().__init__(
+            idle_s=idle_s, max_sessions=max_sessions, log=log, max_per_client=max_per_client, note=note
+        )
         self.door_factory = door_factory
         self.limit_bytes = limit_bytes
         self.guard = Guard(on_failure, guard_s)

@@ -21,11 +21,12 @@ from pathlib import Path
 
 from oborona import lock, secret
 from oborona.config import Listening, Loaded
-from oborona.errors import StoreBusy, StoreError, StoreVersion
+from oborona.errors import ConfigError, StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
 from oborona.milter import sockets
-from oborona.milter.entrances import Entrance, entrances
+from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
+from oborona.milter.exporting import process as exporter
 from oborona.milter.intake import service as intake
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.pinned import schema as pin_store
@@ -74,6 +75,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
     Raises:
         ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing was started.
     """
+    if Role.WORKER in roles and not any_open(loaded.settings):
+        raise ConfigError(NONE_OPEN)
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
     before = Before()
     load_policy(Path(loaded.settings.paths.policy), SCHEMA, before)
@@ -111,6 +114,9 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         if Role.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
             jobs.append(Job(name="keeper", run=keeper))
+            if loaded.settings.export.folder:  # a process of its own: rounds take long, and what is found late is moved late
+                run_exporter = partial(exporter.run, loaded.settings, state, before)
+                jobs.append(Job(name="exporter", run=run_exporter))
         grace_s = loaded.settings.worker.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()

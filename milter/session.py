@@ -184,7 +184,7 @@ class Session:
             return CONTINUE
         for fault in seen.faults:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
-        rests = judged(bench, seen.verdict, ident, policy)
+        rests = judged(bench, seen.verdict, ident, policy, karma=seen.karma)
         if seen.verdict.action not in (Action.REJECT, Action.TEMPFAIL) or not policy.verdict.refuse:
             if seen.wait_s:
                 await asyncio.sleep(seen.wait_s)

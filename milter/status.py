@@ -52,6 +52,16 @@ class ListStatus(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: int = 0
 
 
+class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How another engine does, as one worker sees it."""
+
+    away: bool  # it is asked now and then alone, to see whether it is back
+    since: float  # Unix seconds
+    why: str = ""  # of away
+    outcomes: dict[str, int] = {}  # outcome → questions
+    seconds: float = 0.0  # that all questions took together
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's words."""
 
@@ -65,6 +75,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
     lists: dict[str, ListStatus] = {}  # by name
+    engines: dict[str, EngineStatus] = {}  # by name
     pictures: dict[str, int] = {}  # "task outcome" → how often, of questions to the reader
     late: dict[str, int] = {}  # outcome → how often, of messages whose pictures were read after the answer
     late_waiting: int = 0  # such messages that wait

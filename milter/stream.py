@@ -2,7 +2,8 @@
 
 There is one worker task at a time, and only while there are bytes to work on; while it waits for an answer further bytes
 wait too, and past BACKLOG_BYTES the socket is not read.  A peer that breaks its protocol loses its connection; a fault of ours ends
-the connection at once, with its traceback in the log.
+the connection at once, with its traceback in the log.  A slow one loses it too, where the protocol has a limit for it: a request that has
+begun must be whole, and an answer must be read, within a time that no single byte prolongs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, Protocol, cast
 from oborona.errors import PeerError
 
 BACKLOG_BYTES: Final = 256 * 1024  # read ahead while an answer is sought; 4 body chunks of a milter
+CLOSING_S: Final = 30.0  # for the peer to read the last answer
 
 
 class Counting(Protocol):
@@ -36,13 +38,17 @@ class Stream(asyncio.Protocol, ABC):
     Args:
         server: counts it.
         log: of the protocol.
+        half_s: seconds for the rest of a request that has begun, and for the peer to take its answers; 0: as long as it likes.
     """
 
     _transport: asyncio.Transport
 
-    def __init__(self, server: Counting, log: logging.Logger) -> None:
+    def __init__(self, server: Counting, log: logging.Logger, *, half_s: float = 0.0) -> None:
         self._counting = server
         self._log = log
+        self._half_s = half_s
+        self._half: asyncio.TimerHandle | None = None  # runs while a request has begun
+        self._unread: asyncio.Event | None = None  # there while the peer reads no answers; set once it does
         self._loop = asyncio.get_running_loop()
         self._inbox: list[bytes] = []
         self._inbox_bytes = 0
@@ -71,6 +77,35 @@ class Stream(asyncio.Protocol, ABC):
     def _between(self) -> bool:
         """Whether the peer waits for nothing and has nothing half said."""
 
+    @property
+    def _partial(self) -> bool:
+        """Whether a request has begun and is not whole; asked after each `_take`, where there is a limit for it."""
+        return False
+
+    # --- what a protocol with such a limit calls ---
+
+    def _whole(self) -> None:
+        """A request is whole: to be told before its answer is sought."""
+        if self._half is not None:
+            self._half.cancel()
+            self._half = None
+
+    async def _taken(self) -> None:
+        """Wait for a peer that leaves too many answers unread; cut it off if it takes none."""
+        if self._unread is None:
+            return
+        try:
+            async with asyncio.timeout(self._half_s or CLOSING_S):
+                await self._unread.wait()
+        except TimeoutError:
+            self._cut_unread()
+
+    def _too_late(self) -> None:
+        """A request is not whole in time."""
+        self._half = None
+        self._log.warning("connection closed: half a request, and no more for %g s", self._half_s)
+        self._close()
+
     # --- asyncio's side ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -88,9 +123,20 @@ class Stream(asyncio.Protocol, ABC):
             self._paused = True
             self._transport.pause_reading()
 
+    def pause_writing(self) -> None:
+        """The peer does not read."""
+        self._unread = asyncio.Event()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        if self._unread is not None:
+            self._unread.set()
+            self._unread = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the worker; the protocol hears of it after that."""
         self._lost = True
+        self._whole()
         self._inbox.clear()
         if self._worker is None:
             self._leave()
@@ -116,9 +162,17 @@ class Stream(asyncio.Protocol, ABC):
         self._transport.abort()
 
     def _close(self) -> None:
-        """Close once what was written is out."""
+        """Close once what was written is out, which the peer has not forever to read."""
         self._closing = True
+        self._whole()
         self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._loop.call_later(CLOSING_S, self._cut_unread)
+
+    def _cut_unread(self) -> None:
+        if not self._lost:
+            self._log.warning("connection cut: answers are not read")
+            self.cut()
 
     # --- the work ---
 
@@ -134,6 +188,8 @@ class Stream(asyncio.Protocol, ABC):
                 await self._take(data)
                 if self._closing:
                     return
+                if self._half_s and self._half is None and self._partial:
+                    self._half = self._loop.call_later(self._half_s, self._too_late)
         except PeerError as error:
             self._log.warning("connection closed: %s", error)
             self._close()

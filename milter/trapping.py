@@ -84,7 +84,7 @@ def delivered(reply: Reply, envelope: Envelope, then: Then) -> Reply:
     if not envelope.traps or then is Then.FILE or reply.answer not in TAKEN:
         return reply
     if alone(envelope):
-        return Reply(answer=Answer.DISCARD)
+        return Reply(answer=Answer.DISCARD, judged=reply.judged)
     return msgspec.structs.replace(reply, removed=envelope.traps)
 
 

@@ -38,7 +38,8 @@ from oborona.milter.delivery.delivering import Bench as DeliveryBench
 from oborona.milter.delivery.delivering import Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
-from oborona.milter.entrances import Entrance, Premises, Server
+from oborona.milter.engines.asking import Beside, open_engines
+from oborona.milter.entrances import Entrance
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
@@ -48,6 +49,7 @@ from oborona.milter.personal.follow import FollowedPersons
 from oborona.milter.pinned import schema as pin_store
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.places import Places
+from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.follow import FollowedPolicy
 from oborona.milter.reader.client import Line
 from oborona.milter.reader.eyes import Eyes
@@ -62,6 +64,7 @@ from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
 from oborona.milter.trapping import Trapping
 from oborona.policy.before import Before
+from oborona.policy.engines import Alone
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
@@ -139,6 +142,7 @@ class Worker:
         self._deliveries = Deliveries()
         self._trapping = Trapping(state / EVENTS, time.time)
         self._sightings = Sightings()
+        self._beside: Beside | None = None  # opened in the loop
         self._stop = asyncio.Event()
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
@@ -155,6 +159,7 @@ class Worker:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
         keys = secret.load(self._state)
+        self._beside = open_engines(self._settings, self._name)
         self._policy.begin()
         self._signatures.begin(self._policy.current.signatures)
         self._pins.look()
@@ -207,6 +212,7 @@ class Worker:
                     Premises(
                         settings=self._settings,
                         sessions=partial(Session, bench, content=entrance.content),
+                        asker=asking.asker,
                         name=self._name,
                         state=self._state,
                         signing_key=keys.signature,
@@ -254,6 +260,8 @@ class Worker:
             await late.close(LATE_GRACE_S)
             await line.close()
             await asking.close()
+            if self._beside is not None:
+                await self._beside.close()
             self._signatures.close()
             self._pins.close()
             await self._persons.close()
@@ -280,6 +288,7 @@ class Worker:
             places=self._places,
             pins=self._pins,
             persons=self._persons,
+            engines=self._beside or Alone(),
             signatures=self._signatures,
             content=self._taught,
             final=self._final,
@@ -361,6 +370,7 @@ class Worker:
             scan_seconds=tally.scan_seconds,
             dns=msgspec.structs.asdict(asking.resolver.stats),
             lists=asking.lists.statuses(),
+            engines={} if self._beside is None else self._beside.status(),
             pictures=line.outcomes,
             late=late.outcomes,
             late_waiting=late.waiting,

@@ -12,6 +12,7 @@ from oborona.message.findings import NAMES as NAMES_OF_PARSING
 from oborona.message.shingles import TYPES, Type
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
+from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import Counted, Fact, Schema
 from oborona.policy.fact_tables import AREAS
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
@@ -68,5 +69,7 @@ SCHEMA: Final = Schema(
         )
         for name, kind in NAMES.items()
     ),
-    findings=dict.fromkeys((*NAMES_OF_PARSING, *FINDINGS, *OF_PICTURES, *OF_SCRIPTS, PARTIAL, TEMPERROR), _M),
+    findings=dict.fromkeys(
+        (*NAMES_OF_PARSING, *FINDINGS, *OF_PICTURES, *OF_ENGINES, *OF_SCRIPTS, PARTIAL, TEMPERROR), _M
+    ),
 )

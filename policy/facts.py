@@ -154,6 +154,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     model_spam_learned: int = 0
     model_ham_learned: int = 0
     model_meaning: float | None = None
+    rspamd_says: str | None = None
+    rspamd_score: float | None = None
+    rspamd_symbols: Words = frozenset()
+    spamd_says: str | None = None
+    spamd_score: float | None = None
+    spamd_symbols: Words = frozenset()
+    clamd_says: str | None = None
+    clamd_virus: str = ""
     findings: Words = frozenset()
     partial: bool = False
     mass_hour: int | None = None

@@ -22,12 +22,13 @@ from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, shadowed
 from oborona.policy.own import is_own
-from oborona.policy.reputed import pin_address, pins_of, sender_facts
+from oborona.policy.reputed import client_standings, pin_address, pins_of, sender_standing
 from oborona.policy.scan import Site
 from oborona.policy.scripts.scripts import Judged
 from oborona.policy.settling import read_known
 from oborona.policy.stages import awaited
 from oborona.reputation.flag import Flag
+from oborona.reputation.karma import Standings, karma
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
 
 
@@ -36,6 +37,7 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     wait_s: float = 0.0  # before the answer is given
+    karma: float | None = None  # of client and sender; None: a local list decided, and nothing was looked up
     faults: tuple[str, ...] = ()  # for the log
 
 
@@ -62,18 +64,20 @@ async def glance(
     pieces = envelope_shingles(envelope, site.hasher, location)
     shingles = asked(pieces)
     known, faults = await read_known(site.counters, shingles, now, policy.compiled.timelines)
-    pin_address(known, pins_of(shingles, site.pins, now))
+    pinned = pins_of(shingles, site.pins, now)
+    pin_address(known, pinned)
+    standings = client_standings(known, pinned, own=is_own(envelope))
     wait_s = 0.0
     if stage is policy.verdict.first and not is_own(envelope):
         by_history, wait_s = _remembered(known, envelope, policy)
         if by_history is not None:
-            return Glance(verdict=by_history, faults=faults)
+            return Glance(verdict=by_history, faults=faults, karma=float(karma(standings).value))
     wanted = awaited(policy, stage)
     evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
     evidence = msgspec.structs.replace(evidence, location=location)
     facts = early_facts(envelope, known, evidence, now=now)
     if stage is not Stage.CONNECT:
-        facts = await _with_sender(facts, envelope, evidence, site, now)
+        facts, standings = await _with_sender(facts, standings, envelope, evidence, site, now)
     scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
     before = [
         *scripted.hits,
@@ -92,18 +96,28 @@ async def glance(
         shadow_reject_score=policy.verdict.shadow_reject_score,
         groups=policy.groups,
     )
-    return Glance(verdict=verdict, wait_s=wait_s, faults=(*faults, *map(str, scripted.problems), *failed))
+    return Glance(
+        verdict=verdict,
+        wait_s=wait_s,
+        faults=(*faults, *map(str, scripted.problems), *failed),
+        karma=float(karma(standings).value),
+    )
 
 
-async def _with_sender(facts: Facts, envelope: Envelope, evidence: Evidence, site: Site, now: float) -> Facts:
-    """Return the facts with what is remembered of who was proved: the login, or MAIL FROM where SPF passed; a store away knows nothing."""
+async def _with_sender(
+    facts: Facts, standings: Standings, envelope: Envelope, evidence: Evidence, site: Site, now: float
+) -> tuple[Facts, Standings]:
+    """Return facts and standings with what is remembered of who was proved: the login, or MAIL FROM where SPF passed; a store away knows nothing."""
     who = proved(evidence.identity, envelope)
     of = (Type.ACCOUNT, who.account) if who.account else (Type.PROVED_SENDER, who.sender)
     if not of[1]:
-        return facts
+        return facts, standings
     known, _ = await read_known(site.counters, (site.hasher.shingle(*of),), now)
-    told = sender_facts(known, who, pins_of(known.asked, site.pins, now))
-    return msgspec.structs.replace(facts, **told)
+    user = sender_standing(known, who, pins_of(known.asked, site.pins, now))
+    told = msgspec.structs.replace(
+        facts, sender_proved=who.sender, repuser_flag=user.flag.value, repuser_share=user.share
+    )
+    return told, msgspec.structs.replace(standings, **{"account" if who.account else "sender": user})
 
 
 def _remembered(known: Known, envelope: Envelope, policy: Policy) -> tuple[Verdict | None, float]:

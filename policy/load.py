@@ -17,6 +17,7 @@ import msgspec
 
 from oborona.errors import PolicyError
 from oborona.policy.before import Before
+from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
 from oborona.policy.groups import Groups
 from oborona.policy.merge import Merged, merge
@@ -59,6 +60,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     meaning: MeaningTable
     traps: TrapsTable
     trapped: Traps  # what it names, with its files
+    engines: EnginesTable
     rules: tuple[Rule, ...]  # those switched off included
     conditions: tuple[Condition, ...]
     groups: Groups
@@ -161,6 +163,7 @@ def load_policy(
         meaning=merged.meaning,
         traps=merged.traps,
         trapped=trapped,
+        engines=merged.engines,
         rules=merged.rules,
         conditions=merged.conditions,
         groups=merged.groups,

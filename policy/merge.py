@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
+from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.groups import GROUPS, Groups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
@@ -64,6 +65,7 @@ SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "final": FinalTable,
     "meaning": MeaningTable,
     "traps": TrapsTable,
+    "engines": EnginesTable,
 }
 """Tables without a name: there is one of each."""
 
@@ -82,6 +84,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = UNSET
     meaning: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType = UNSET
     traps: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [traps]"})] | UnsetType = UNSET
+    engines: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType = UNSET
     rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
     condition: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})] | UnsetType
@@ -114,6 +117,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     meaning: MeaningTable
     traps: TrapsTable
     traps_given: Mapping[str, Given]
+    engines: EnginesTable
     conditions: tuple[Condition, ...]
     groups: Groups
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
@@ -175,6 +179,7 @@ def merge(documents: Sequence[Document], findings: Collection[str] | None = None
         meaning=MeaningTable(**_values(single["meaning"])),
         traps=traps_table(single["traps"]),
         traps_given=single["traps"],
+        engines=engines_table(single["engines"]),
         rules=rules,
         conditions=tuple(map(condition, named.tables[CONDITIONS.key].values())),
         groups=with_member(groups(named.tables[GROUPS.key], rules), KARMA, karma.group),

@@ -36,6 +36,7 @@ MALWARE: Final = frozenset(
         "executable-attachment",
         "packed-program",
         "password-beside-archive",
+        "virus",
     }
 )
 """Findings that no personal entry lets in."""

@@ -142,10 +142,20 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
     )
 
 
-def sender_facts(known: Known, who: Proved, pinned: Pinned) -> dict[str, Any]:
-    """Return what is known of the sender before the content, by attribute: of the login, or else of MAIL FROM where SPF passed."""
-    user = _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER)
-    return {"sender_proved": who.sender, "repuser_flag": user.flag.value, "repuser_share": user.share}
+def client_standings(known: Known, pinned: Pinned, *, own: bool) -> Standings:
+    """Return what karma before the content is made of at least: the client's address, network and system; of one of ours nothing is remembered."""
+    if own:
+        return Standings()
+    return Standings(
+        address=_of_address(known.repip()),
+        network=_one(known, pinned, _NETWORK),
+        system=_one(known, pinned, _SYSTEM),
+    )
+
+
+def sender_standing(known: Known, who: Proved, pinned: Pinned) -> Standing:
+    """Return the standing of the sender before the content: of the login, or else of MAIL FROM where SPF passed."""
+    return _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER)
 
 
 def first_contact(known: Known) -> bool | None:

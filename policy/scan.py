@@ -1,7 +1,7 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
-Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find, rule, decide; where the verdict hangs on a
-picture, read it and decide `again`.  Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
+Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find, rule, decide, hear other
+engines; where the verdict hangs on a picture, read it and decide `again`.  Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
 """
 
 from __future__ import annotations
@@ -19,6 +19,15 @@ from oborona.message.shingles import NOBODY, Hasher, shingles
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
 from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
+from oborona.policy.engines import (
+    Alone,
+    Asked,
+    Engines,
+    EngineSays,
+    engine_findings,
+    together,
+    with_engines,
+)
 from oborona.policy.evidence import Evidence, Inquiry
 from oborona.policy.facts import Facts
 from oborona.policy.gathered import facts_of
@@ -72,6 +81,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     signatures: Matched = Matched()
     opinion: Opinion = UNTAUGHT
+    engines: tuple[EngineSays, ...] = ()  # what others say of it
     site_verdict: Verdict | None = None  # where lists of its readers made another of it: what is counted
     behind: Behind = Behind()
     put_off: Shingle | None = None  # what is remembered of a greylisted message
@@ -101,6 +111,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     final: FinalModel = Untaught()
     meanings: Meanings = Silent()
     persons: Persons = Nobody()
+    engines: Engines = Alone()
 
 
 async def scan(
@@ -126,8 +137,28 @@ async def scan(
 
     Returns:
         The verdict with its evidence. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
-        and a fault, no exception; the DNS, the finding `temperror`.
+        and a fault, no exception; the DNS, the finding `temperror`; another engine, no opinion of it.
     """
+    asking = site.engines.ask(raw, envelope, max(size, len(raw)), policy)
+    if asking is None:
+        return await _scanned(raw, envelope, site, policy, inquiry, None, now=now, size=size)
+    try:
+        return await _scanned(raw, envelope, site, policy, inquiry, asking, now=now, size=size)
+    finally:
+        asking.cancel()
+
+
+async def _scanned(
+    raw: bytes,
+    envelope: Envelope,
+    site: Site,
+    policy: Policy,
+    inquiry: Inquiry,
+    asking: Asked | None,
+    *,
+    now: float,
+    size: int,
+) -> Scan:
     message = parse(raw, truncated=size > len(raw), regions=site.regions)
     view = View(pictures=())
     if message.pictures:
@@ -142,6 +173,7 @@ async def scan(
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
     judgements, more = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
     faults += more
+    said = () if asking is None else await asking.said()
     result = _judged(
         message,
         envelope,
@@ -155,6 +187,7 @@ async def scan(
         faults=faults,
         now=now,
         size=max(size, message.size),
+        said=said,
     )
     if message.pictures and waits(
         result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
@@ -262,6 +295,7 @@ async def again(
         now=now,
         size=result.facts.message_size,
         stage=stage,
+        said=result.engines,
         meaning=result.opinion.meaning if meaning is None else meaning,
     )
 
@@ -281,10 +315,13 @@ def _judged(
     now: float,
     size: int,
     stage: Stage = Stage.CONTENT,
+    said: tuple[EngineSays, ...] = (),
     meaning: float | None = None,
 ) -> Scan:
     """Return the verdict on all that is known: pure."""
     findings = [*message.findings, *_checked(message, envelope, site, now), *found]
+    if said:
+        findings += engine_findings(said, policy.engines)
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
     if evidence.unanswered:
@@ -307,6 +344,8 @@ def _judged(
         size=size,
         partial=bool(faults),
     )
+    if said:
+        facts = with_engines(facts, said, policy.engines)
     facts = with_reputation(
         facts,
         Seen(
@@ -343,6 +382,7 @@ def _judged(
         shadow_reject_score=policy.verdict.shadow_reject_score,
         groups=policy.groups,
     )
+    verdict = together(verdict, said, policy.engines, policy.verdict)
     listed = match(*local)
     if listed is not None:
         verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
@@ -356,6 +396,7 @@ def _judged(
         policy=policy,
         signatures=signatures,
         opinion=opinion,
+        engines=said,
         behind=behind,
         found=found,
         faults=faults,

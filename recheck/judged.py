@@ -1,7 +1,7 @@
 """A journaled message judged again by another policy, from what was known of it when it came: pure.
 
 Everything that decides is asked again: rules, DNS lists (by the codes they answered then), local lists, the memory of the client's address, karma,
-the final model, groups, lines.  Signatures are taken as they were found, since looking for others needs the text.  A rule that needs the text, too, or
+the final model, groups, lines, and the table of the engines beside ours, whose words are those of then.  Signatures are taken as they were found, since looking for others needs the text.  A rule that needs the text, too, or
 hangs on one that does, is taken as it was where the policy of that time asked the same (`recheck.asks`); else it is not judged, and the verdict is
 told with what that could make of it.
 """
@@ -16,6 +16,8 @@ import msgspec
 
 from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
 from oborona.policy.decide import decide, enforced
+from oborona.policy.engines import FINDINGS as OF_ENGINES
+from oborona.policy.engines import action_of, engine_findings, together, with_engines
 from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
 from oborona.policy.groups import capped
@@ -96,7 +98,9 @@ class Judge:
         if facts is None or entry.kept is None:
             return None
         policy = self._policy
-        facts = _unlisted(facts, policy)
+        facts, said = _unlisted(facts, policy), entry.kept.engines
+        if said:
+            facts = with_engines(facts, said, policy.engines)
         envelope, identity = envelope_of(entry, facts), _identity(entry.kept, facts)
         local = (policy.local_lists, envelope, Stage.CONTENT, identity, facts.from_address)
         remembered = refusal(facts.known, envelope, policy)
@@ -119,13 +123,14 @@ class Judge:
         hits = [*capped([*hits, *karma], policy.groups), *before] if karma else held
         verdict = decide(
             [*hits, *weighed],
-            _findings(entry, scripted, self._checks),
+            _findings(entry, scripted, self._checks, engine_findings(said, policy.engines)),
             spam_score=lines.spam_score,
             reject_score=lines.reject_score,
             shadow_spam_score=lines.shadow_spam_score,
             shadow_reject_score=lines.shadow_reject_score,
             groups=policy.groups,
         )
+        verdict = together(verdict, said, policy.engines, lines)
         low, high = self._bounds(unjudged)
         listed = match(*local)
         if listed is not None:
@@ -135,7 +140,9 @@ class Judge:
             verdict = _personal(verdict, entry)
             mildest = severest = verdict.action
         else:
-            mildest, severest = (self._action(verdict.score + one) for one in (low, high))
+            mildest, severest = (
+                action_of(self._action(verdict.score + one), said, policy.engines) for one in (low, high)
+            )
         return Again(
             verdict=verdict,
             facts=facts,
@@ -247,13 +254,16 @@ def given(entry: Entry) -> Action:
     return Action.ACCEPT if entry.verdict is Action.TEMPFAIL else entry.verdict
 
 
-def _findings(entry: Entry, scripted: Judged, checks: frozenset[str]) -> list[Finding]:
-    """Return the findings of then, those of scripts as they are now."""
-    now = {one.name: one for one in scripted.findings}
+def _findings(
+    entry: Entry, scripted: Judged, checks: frozenset[str], of_engines: Sequence[Finding]
+) -> list[Finding]:
+    """Return the findings of then, those of scripts and engines as they are now."""
+    now = {one.name: one for one in (*scripted.findings, *of_engines)}
+    fresh = checks | OF_ENGINES.keys()
     there = [
         now.pop(one.name, one)
         for one in entry.findings
-        if one.name not in checks or one.name in scripted.facts.findings
+        if one.name not in fresh or one.name in scripted.facts.findings
     ]
     return [*there, *now.values()]
 

@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from oborona.counters.clock import SteadyClock
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
-from oborona.recheck.following import Following
 from oborona.recheck.journal import WINDOW_S, Journal
-from oborona.recheck.moves import Moves
 
 STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
 STEP_PAUSE_S: Final = 0.05  # between steps while there is something to do
@@ -40,8 +37,7 @@ async def keep(
     round_s: float = ROUND_S,
     evidence_s: float | None = None,
     window_s: float = WINDOW_S,
-    following: Following | None = None,
-    moves: Moves | None = None,
+    beside: Callable[[float], Awaitable[int]] | None = None,
 ) -> None:
     """Purge the journal, and what hangs on it, until told to stop; nothing goes while the clock has jumped.
 
@@ -55,8 +51,7 @@ async def keep(
         round_s: seconds between looks.
         evidence_s: seconds that its evidence is kept; None = as long as the entry.
         window_s: of the second look.
-        following: of the journal by its index, which is purged, too; None = there is none.
-        moves: purged, too, of what is as old as an entry may be.
+        beside: purges what hangs on the journal, by Unix seconds, in a step; returns 0 where there is no more.
 
     Raises:
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
@@ -79,12 +74,8 @@ async def keep(
                         window_s=window_s,
                     )
                     jumped = False
-                    if following is not None:
-                        await following.purge(now, window_s)
-                    if moves is not None:
-                        gone += await asyncio.to_thread(
-                            partial(moves.purge, now, retention_s=retention_s, limit=STEP_ROWS)
-                        )
+                    if beside is not None:
+                        gone += await beside(now)
                 elif not jumped:
                     log.warning("the clock is over a day from where it was: nothing is purged for an hour")
                     jumped = True

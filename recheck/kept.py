@@ -12,6 +12,7 @@ from typing import Final, get_type_hints
 
 import msgspec
 
+from oborona.policy.engines import EngineSays
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.reputation.address import RepIP
 from oborona.reputation.dnslists.model import Listing
@@ -41,6 +42,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     signatures: tuple[RuleHit, ...] = ()  # those that are rules of their own
     spf_aligned: bool = False  # the part of dmarc.aligned that SPF has in it
     opinion: Opinion = UNTAUGHT  # of the content model
+    engines: tuple[EngineSays, ...] = ()  # what other engines said
     site: tuple[Action, str] | None = (
         None  # the site's action and what decided it, which is counted, where lists of its readers made another of it
     )

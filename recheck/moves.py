@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -49,6 +49,15 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     line: float
     event: str  # what made us look
+    word: bool = False  # people spoke of the message
+
+
+class Decided(NamedTuple):
+    """A message of which copies were to be moved."""
+
+    message: int  # id in the journal
+    word: bool
+    time: float  # of the first of them, Unix seconds
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,8 +117,8 @@ class Moves(SharedFile):
                 row[0]
                 for one in decisions
                 for row in db.execute(
-                    "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+                    "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, word)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
                     (
                         one.message,
                         one.recipient,
@@ -122,6 +131,7 @@ class Moves(SharedFile):
                         one.score,
                         one.line,
                         one.event,
+                        one.word,
                     ),
                 ).fetchall()
             ]
@@ -236,6 +246,15 @@ class Moves(SharedFile):
     def since(self, when: float) -> list[Move]:
         """Return the moves that were decided from a time on, in order."""
         return self._moves("WHERE time >= ? ORDER BY id", when)
+
+    def decided(self, since: float) -> list[Decided]:
+        """Return the messages of which moves were decided from a time on, in order; what takes moves back is not among these."""
+        found = self.rows(
+            "SELECT message, max(word), min(time) FROM move WHERE time >= ? AND undoes IS NULL"
+            " GROUP BY message ORDER BY min(id)",
+            (since,),
+        )
+        return [Decided(message, bool(word), time) for message, word, time in found]
 
     def counted(self, since: float = 0.0) -> dict[State, int]:
         """Return how many moves are in each state, of those that were decided from a time on."""

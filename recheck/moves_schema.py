@@ -49,6 +49,8 @@ MIGRATIONS: Final = (
         "CREATE TABLE cursor (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
         "CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), since REAL NOT NULL, why TEXT NOT NULL)",
     ),
+    # people spoke of the message; of moves from before this was written down it is believed, so that none stops others
+    ("ALTER TABLE move ADD COLUMN word INTEGER NOT NULL DEFAULT 1",),
 )
 
 SHARED: Final = Shared(

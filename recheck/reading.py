@@ -199,6 +199,18 @@ class Reader:
             if len(found) < CHUNK:
                 return
 
+    async def clients(self, after: int, before: int, most: int = CHUNK) -> list[tuple[int, str]]:
+        """Return ids between two, and the clients' addresses that their entries have, the newest first; empty where it is no text.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            "SELECT id, client_ip FROM verdict WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?",
+            (after, before, most),
+        )
+        return [(number, address if isinstance(address, str) else "") for number, address in found]
+
     async def count_since(self, when: float) -> int:
         """Return how many entries there are from a time on.
 

@@ -86,6 +86,11 @@ NEEDED: Final = (
 )
 """Facts without which nothing can be said: lists are asked by them."""
 
+OF_ENGINES: Final = frozenset(
+    name for name in Facts.__struct_fields__ if name.partition("_")[0] in ("rspamd", "spamd", "clamd")
+)
+"""Facts that are empty where they are not kept: nobody else was asked then."""
+
 _NEEDED: Final = attrgetter(*NEEDED)
 Reading = Callable[[Any], object]
 
@@ -101,6 +106,9 @@ def facts_then(entry: Entry) -> Facts | None:
     if any(type(one) is Unkept for one in _NEEDED(facts)):
         return None
     msgspec.structs.force_setattr(facts, "known", _KnownThen(entry.kept))  # nobody else has it yet
+    for one in entry.kept.engines:
+        if one.symbols:
+            msgspec.structs.force_setattr(facts, f"{one.engine}_symbols", frozenset(one.symbols))
     return facts
 
 
@@ -118,7 +126,10 @@ def _mended(kept: Mapping[str, object]) -> Facts:
 def _then() -> type[Facts]:
     """Return facts of which each that is not given is not kept."""
     hints = get_type_hints(Facts)
-    fields: list[tuple[str, Any, Any]] = [(name, hints[name], unkept) for name, _, unkept in _fields()]
+    fields: list[tuple[str, Any, Any]] = [
+        (name, hints[name], getattr(_EMPTY, name) if name in OF_ENGINES else unkept)
+        for name, _, unkept in _fields()
+    ]
     fields.append(("known", Known, Known()))
     made = msgspec.defstruct("FactsThen", fields, bases=(Facts,), frozen=True, kw_only=True)
     return cast(type[Facts], made)

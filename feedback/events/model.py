@@ -29,6 +29,7 @@ class Way(StrEnum):
     FORWARD = "forward"  # the message, forwarded as an attachment
     TRAP = "trap"  # mail to a trap
     HTTP = "http"  # POST /feedback
+    SPAMD = "spamd"  # TELL: spamc --learntype, spamc --reporttype
     COMMAND = "command"  # `oborona learn`
     MAILBOX = "mailbox"  # the mail store's own events
 

@@ -24,13 +24,13 @@ from oborona.config.delivery import Delivery
 from oborona.errors import PeerError, StoreError
 from oborona.milter.arguments import text
 from oborona.milter.delivery import copies, judged, marks
-from oborona.milter.delivery.answers import Answer, own
 from oborona.milter.delivery.copies import Copy, Given
 from oborona.milter.delivery.judged import Entries, Expected
 from oborona.milter.delivery.marks import Marks
 from oborona.milter.delivery.next_hop import Envelope, NextHop
-from oborona.milter.delivery.spooled import Spooled
 from oborona.milter.log import event
+from oborona.milter.smtp.answers import Answer, own
+from oborona.milter.smtp.spooled import Spooled
 from oborona.policy.load import Policy
 from oborona.policy.personal import Persons, outcome
 from oborona.recheck.entry import Went

@@ -18,6 +18,7 @@ from oborona.message.parse import parse
 from oborona.milter.delivery.marks import Marks
 from oborona.policy.load import Policy
 from oborona.policy.personal import Delivered, delivered
+from oborona.recheck.engine.copies import by_site
 from oborona.recheck.entry import TEXT_LENGTH, Entry
 from oborona.recheck.ident import time_of
 from oborona.recheck.then import facts_then, readable
@@ -123,7 +124,8 @@ def of_entry(entry: Entry, shown: Shows, policy: Policy) -> Delivered:
         shown: by the message.
         policy: in force, whose lines and lists count.
     """
-    verdict = Verdict(action=entry.verdict, score=entry.score, line=entry.line, decided_by=entry.decided_by)
+    ours = by_site(entry)
+    verdict = Verdict(action=ours.verdict, score=entry.score, line=entry.line, decided_by=ours.decided_by)
     then = facts_then(entry)
     if then is None:
         return _known(verdict, shown, policy)

@@ -11,19 +11,17 @@ without 8BITMIME gets eight bits all the same, as mail servers do; one without S
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
-from oborona.config import Address, UnixAddress
+from oborona.config import Address
 from oborona.errors import PeerError
-from oborona.milter.delivery.answers import Answer, Answers, own
-from oborona.milter.delivery.dots import dotted
+from oborona.milter.smtp.answers import Answer, own
+from oborona.milter.smtp.dots import dotted
+from oborona.milter.smtp.hop import Hop
 
-READ_BYTES: Final = 16 * 1024
 NO_UTF8: Final = own(553, "5.6.7", "Mailbox host takes no addresses or headers in UTF-8")
 
 Answered = Callable[[int, Answer], None]
@@ -38,21 +36,14 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     utf8: bool = False  # SMTPUTF8
 
 
-class NextHop:
+class NextHop(Hop):
     """One connection.
 
     Use `await NextHop.open(...)`; leave it by `leave`, or by `cut` where it is in trouble.  Every wait is the caller's to bound.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._answers = Answers()
-        self._come: deque[Answer] = deque()
-        self._offers: frozenset[str] = frozenset()
-
     @classmethod
-    async def open(cls, address: Address, name: str) -> NextHop:
+    async def open(cls, address: Address, name: str) -> Self:
         """Connect and greet.
 
         Args:
@@ -63,28 +54,27 @@ class NextHop:
             OSError: nobody there, or he hung up.
             PeerError: it does not want us, or speaks no LMTP.
         """
-        if isinstance(address, UnixAddress):
-            reader, writer = await asyncio.open_unix_connection(address.path)
-        else:
-            reader, writer = await asyncio.open_connection(address.host, address.port)
-        hop = cls(reader, writer)
+        hop = await cls.connect(address)
         try:
-            await hop._greet(name)
+            await hop.greet(name)
         except BaseException:
             hop.cut()
             raise
         return hop
 
-    async def _greet(self, name: str) -> None:
-        greeting = await self._answer()
+    async def greet(self, name: str) -> None:
+        """Hear its greeting, and say who we are.
+
+        Raises:
+            OSError: it hung up.
+            PeerError: it does not want us, or speaks no LMTP.
+        """
+        greeting = await self.answer()
         if greeting.code != 220:
             raise PeerError(f"greeted with {greeting.text!r}")
-        self._say(b"LHLO %s" % name.encode("ascii", "replace"))
-        hello = await self._answer()
+        hello = await self.hello(b"LHLO", name.encode("ascii", "replace"))
         if hello.code != 250:
             raise PeerError(f"LHLO answered with {hello.text!r}")
-        words = (line[4:].split() for line in hello.lines[1:])
-        self._offers = frozenset(word[0].decode("ascii", "replace").upper() for word in words if word)
 
     async def transaction(
         self,
@@ -110,7 +100,7 @@ class NextHop:
             OSError: the connection broke.
             PeerError: it answers what is no answer here.
         """
-        if envelope.utf8 and "SMTPUTF8" not in self._offers:
+        if envelope.utf8 and "SMTPUTF8" not in self.offers:
             for place in range(len(recipients)):
                 answered(place, NO_UTF8)
             return
@@ -118,8 +108,8 @@ class NextHop:
         if not accepted:
             await self._reset()
             return
-        self._say(b"DATA")
-        reply = await self._answer()
+        self.say(b"DATA")
+        reply = await self.answer()
         if reply.code != 354:
             _refusal(reply, "DATA")
             for place in accepted:
@@ -127,10 +117,9 @@ class NextHop:
             await self._reset()
             return
         for piece in dotted(content):
-            self._write(piece)
-            await self._writer.drain()
+            await self.write(piece)
         for place in accepted:
-            reply = await self._answer()
+            reply = await self.answer()
             if not reply.decides:
                 raise PeerError(f"a message answered with {reply.text!r}")
             answered(place, reply)
@@ -140,15 +129,15 @@ class NextHop:
     ) -> list[int]:
         """Say from whom and to whom; return the places of those that were accepted."""
         commands = [self._mail(envelope, size), *(b"RCPT TO:<%s>" % one for one in recipients)]
-        together = "PIPELINING" in self._offers
+        together = "PIPELINING" in self.offers
         if together:
-            self._say(*commands)
+            self.say(*commands)
         accepted: list[int] = []
         mail: Answer | None = None
         for number, command in enumerate(commands):
             if not together:
-                self._say(command)
-            reply = await self._answer()
+                self.say(command)
+            reply = await self.answer()
             if mail is None:
                 mail = reply
                 if not mail.good:
@@ -168,53 +157,19 @@ class NextHop:
 
     def _mail(self, envelope: Envelope, size: int) -> bytes:
         words = [b"MAIL FROM:<%s>" % envelope.sender]
-        if "SIZE" in self._offers:
+        if "SIZE" in self.offers:
             words.append(b"SIZE=%d" % size)
-        if envelope.eight_bit and "8BITMIME" in self._offers:
+        if envelope.eight_bit and "8BITMIME" in self.offers:
             words.append(b"BODY=8BITMIME")
         if envelope.utf8:
             words.append(b"SMTPUTF8")
         return b" ".join(words)
 
     async def _reset(self) -> None:
-        self._say(b"RSET")
-        reply = await self._answer()
+        self.say(b"RSET")
+        reply = await self.answer()
         if not reply.good:
             raise PeerError(f"RSET answered with {reply.text!r}")
-
-    def leave(self) -> None:
-        """Say goodbye, and do not wait for the answer."""
-        if not self._writer.transport.is_closing():
-            self._writer.write(b"QUIT\r\n")
-            self._writer.close()
-
-    def cut(self) -> None:
-        """Hang up without ceremony: a message that is not whole is none."""
-        self._writer.transport.abort()
-
-    def _say(self, *commands: bytes) -> None:
-        if self._come:
-            raise PeerError(f"an answer that nobody asked for: {self._come[0].text!r}")
-        self._write(b"".join(command + b"\r\n" for command in commands))
-
-    def _write(self, octets: bytes) -> None:
-        if self._writer.transport.is_closing():
-            raise ConnectionResetError("it hung up")
-        self._writer.write(octets)
-
-    async def _answer(self) -> Answer:
-        """Return the next answer.
-
-        Raises:
-            OSError: it hung up.
-            PeerError: what comes is none.
-        """
-        while not self._come:
-            data = await self._reader.read(READ_BYTES)
-            if not data:
-                raise ConnectionResetError("it hung up")
-            self._come.extend(self._answers.feed(data))
-        return self._come.popleft()
 
 
 def _refusal(reply: Answer, command: str) -> None:

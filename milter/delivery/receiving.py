@@ -7,10 +7,8 @@ taken at RCPT, whoever he is: the word on him comes with the others, after the m
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from abc import abstractmethod
-from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,16 +16,14 @@ from aiosmtpd.lmtp import LMTP
 
 from oborona.config.delivery import Delivery
 from oborona.milter.acceptor import Acceptor
-from oborona.milter.delivery.answers import Answer, own
 from oborona.milter.delivery.delivering import Handover
-from oborona.milter.delivery.dots import Undotted
 from oborona.milter.delivery.next_hop import Envelope
-from oborona.milter.delivery.paths import Path as Named
-from oborona.milter.delivery.paths import parse
-from oborona.milter.delivery.spooled import Spooled
+from oborona.milter.smtp.answers import Answer
+from oborona.milter.smtp.paths import Path as Named
+from oborona.milter.smtp.paths import parse
+from oborona.milter.smtp.serving import Hooks, Serving, octets
+from oborona.milter.smtp.spooled import Spooled
 
-MAX_COMMAND: Final = 4096  # bytes; Postfix cuts at 2048
-AHEAD_BYTES: Final = 128 * 1024  # of a message, read while the last piece is written
 GUARD_S: Final = 30.0  # beyond the deadline: the answers are written by then
 EXTENSIONS: Final = ("PIPELINING", "ENHANCEDSTATUSCODES")  # besides those that the library offers
 
@@ -43,12 +39,17 @@ class Receiver(Acceptor):
     """
 
     def __init__(self, settings: Delivery, name: str, spool: Path, log: logging.Logger) -> None:
-        super().__init__(idle_s=settings.idle_s, max_sessions=settings.max_connections, log=log)
-        logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library's: a line for each command
+        super().__init__(
+            idle_s=settings.idle_s,
+            max_sessions=settings.max_connections,
+            log=log,
+            max_per_client=settings.max_per_client,
+        )
         self.settings = settings
         self.name = name
         self.spool = spool
         self.log = log
+        self.hooks = _Hooks(log)
 
     @abstractmethod
     async def take(self, handed: Handover) -> list[Answer]:
@@ -58,12 +59,7 @@ class Receiver(Acceptor):
         return Receiving(self)
 
 
-class _Hooks:
-    """What the library asks of its user."""
-
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
-
+class _Hooks(Hooks):
     async def handle_EHLO(  # noqa: N802 - the library's name
         self, server: LMTP, session: Any, _envelope: Any, host: str, lines: list[str]
     ) -> list[str]:
@@ -72,70 +68,32 @@ class _Hooks:
         offered = [lines[0], *(f"250-{word}" for word in EXTENSIONS), *lines[1:-1]]
         return [*offered[:-1], offered[-1].replace("250-", "250 ", 1)]
 
-    async def handle_exception(self, error: Exception) -> str:
-        """Put off what a fault of ours was in the way of."""
-        self._log.error("a command failed", exc_info=error)
-        return "451 4.3.0 Try again later"
 
-
-class Receiving(LMTP):
+class Receiving(Serving, LMTP):
     """One LMTP connection.
 
     Args:
         server: counts it.
     """
 
-    line_length_limit = AHEAD_BYTES
-    command_size_limit = MAX_COMMAND
-
     def __init__(self, server: Receiver) -> None:
-        # the library's own is one for all connections, and grows with each
-        self.command_size_limits = defaultdict(lambda: MAX_COMMAND)
         self._named: Named | None = None  # by MAIL; None: no message is at hand
         self._recipients: list[bytes] = []
-        self._busy = False
-        self._server = server
-        self._settings, self._log = server.settings, server.log
-        self._last_heard = asyncio.get_running_loop().time()
+        self._receiver = server
+        self._settings = server.settings
         super().__init__(
-            _Hooks(server.log),
-            data_size_limit=self._settings.max_message_bytes,
-            enable_SMTPUTF8=True,
-            hostname=server.name,
+            server,
+            server.hooks,
+            name=server.name,
             ident="Oborona LMTP",
-            timeout=self._settings.idle_s,
-            loop=asyncio.get_running_loop(),
+            idle_s=self._settings.idle_s,
+            max_message_bytes=self._settings.max_message_bytes,
+            log=server.log,
         )
 
-    # --- the server's side ---
-
-    def close_if_between(self) -> None:
-        """Close if no message is at hand."""
-        if not self._busy and self._named is None and self.transport is not None:
-            self.transport.close()
-
-    def close_if_idle(self, due: float) -> None:
-        """Leave it to the library, which has a clock for that."""
-
-    def cut(self) -> None:
-        """Close without ceremony."""
-        if isinstance(self.transport, asyncio.WriteTransport):
-            self.transport.abort()
-
-    # --- the library's side ---
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to serve; when all is over the server hears of it."""
-        super().connection_made(transport)
-        assert self._handler_coroutine is not None
-        self._handler_coroutine.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            if not isinstance(error, ConnectionError):
-                self._log.error("connection closed by a fault of ours", exc_info=error)
-            self.cut()
-        self._server.left(self)
+    @property
+    def _between(self) -> bool:
+        return not self._busy and self._named is None
 
     def _set_post_data_state(self) -> None:
         super()._set_post_data_state()  # type: ignore[no-untyped-call]
@@ -150,7 +108,7 @@ class Receiving(LMTP):
         if self._named is not None:
             await self.push("503 5.5.1 One MAIL for one message")
             return
-        named = parse(_octets(arg), b"FROM:")
+        named = parse(octets(arg), b"FROM:")
         if named is None:
             await self.push("501 5.5.4 Syntax: MAIL FROM:<address>")
             return
@@ -174,7 +132,7 @@ class Receiving(LMTP):
         """Take one recipient."""
         if await self.check_helo_needed("LHLO"):
             return
-        named = parse(_octets(arg), b"TO:")
+        named = parse(octets(arg), b"TO:")
         if self._named is None:
             await self.push("503 5.5.1 MAIL comes first")
         elif named is None or not named.address:
@@ -201,8 +159,7 @@ class Receiving(LMTP):
         try:
             await self._transaction(self._named, tuple(self._recipients))
         except Exception:
-            # Never on with the commands: what is not read of the message would be taken for them.
-            self.cut()
+            self._break_off()
             raise
         finally:
             self._busy = False
@@ -212,7 +169,7 @@ class Receiving(LMTP):
     async def _transaction(self, named: Named, recipients: tuple[bytes, ...]) -> None:
         settings = self._settings
         await self.push("354 End data with <CR><LF>.<CR><LF>")
-        with Spooled(self._server.spool, limit_bytes=settings.max_message_bytes) as message:
+        with Spooled(self._receiver.spool, limit_bytes=settings.max_message_bytes) as message:
             refusal = await self._take(message)
             if refusal is None:
                 self._reset_timeout(settings.deadline_s + settings.journal_wait_s + GUARD_S)
@@ -222,7 +179,7 @@ class Receiving(LMTP):
                     utf8="SMTPUTF8" in named.parameters,
                 )
                 handed = Handover(envelope=envelope, recipients=recipients, message=message)
-                answers = await self._server.take(handed)
+                answers = await self._receiver.take(handed)
             else:
                 answers = [refusal] * len(recipients)
         self._set_post_data_state()
@@ -233,35 +190,3 @@ class Receiving(LMTP):
     def _said(self, answers: list[Answer]) -> bytes:
         """Return what the mail server is told behind a message."""
         return b"".join(answer.wire for answer in answers)
-
-    async def _take(self, message: Spooled) -> Answer | None:
-        """Read a message to its end; return why it can't be handed on, None where it can."""
-        undotted = Undotted()
-        fault: OSError | None = None
-        while not undotted.over:
-            data = await self._reader.read(1 << 30)  # all that is there: what is too much is put back
-            if not data:
-                raise ConnectionResetError("half a message")
-            self._reset_timeout()
-            content = undotted.feed(data)
-            if fault is None:
-                try:
-                    message.write(content)
-                except OSError as error:  # the rest is read all the same
-                    fault = error
-        if undotted.rest:
-            self._reader.feed_data(undotted.rest)
-        if fault is None and not message.too_large:
-            try:
-                message.finish()
-            except OSError as error:
-                fault = error
-        if fault is not None:
-            self._log.error("a message can't be kept: %s", fault)
-            return own(452, "4.3.1", "No room for a message now")
-        return own(552, "5.3.4", "Message is too large") if message.too_large else None
-
-
-def _octets(argument: str | None) -> bytes:
-    """Return an argument as it came; the library reads it as UTF-8."""
-    return (argument or "").encode("utf-8", "surrogateescape")

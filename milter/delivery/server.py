@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from oborona.milter.delivery.answers import Answer
 from oborona.milter.delivery.delivering import Bench, Handover, deliver
 from oborona.milter.delivery.receiving import Receiver
+from oborona.milter.smtp.answers import Answer
 
 log = logging.getLogger("oborona.delivery")
 

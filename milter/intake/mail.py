@@ -22,7 +22,6 @@ from oborona.config import Intake, Settings
 from oborona.config.delivery import Delivery
 from oborona.errors import StoreError
 from oborona.milter.arguments import text
-from oborona.milter.delivery.answers import Answer, own
 from oborona.milter.delivery.delivering import Handover
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.receiving import Receiver, Receiving
@@ -32,6 +31,7 @@ from oborona.milter.intake.followed_traps import FollowedTraps
 from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
 from oborona.milter.intake.reporters import Reporters
 from oborona.milter.log import event
+from oborona.milter.smtp.answers import Answer, own
 
 JOURNAL: Final = "journal.db"  # in the state folder
 MOST_BYTES: Final = 64 * 1024 * 1024  # of a mail; Postfix's own limit (message_size_limit) is 10 MB

@@ -30,7 +30,7 @@ from oborona.milter.intake.desk import Desk
 from oborona.milter.intake.mail import start_mail
 from oborona.milter.intake.sieve_door import SieveServer
 from oborona.milter.intake.spool import Spool
-from oborona.milter.intake.tokens import Tokens
+from oborona.milter.tokens import Tokens
 from oborona.milter.reporting import report
 
 LOCK: Final = "intake.lock"  # in the state folder

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from oborona.milter.acceptor import Acceptor
@@ -30,6 +31,8 @@ class PolicyServer(Acceptor):
         max_connections: at once; further ones wait.
         guard_s: seconds that a door has for one request, whose stages have deadlines of their own.
         half_s: seconds for the rest of a request that has begun, and for the peer to take its answers.
+        max_per_client: connections at once of one client; further ones are closed.
+        note: counts these.
     """
 
     def __init__(
@@ -40,8 +43,12 @@ class PolicyServer(Acceptor):
         max_connections: int,
         guard_s: float,
         half_s: float = HALF_S,
+        max_per_client: int = 0,
+        note: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
-        super().__init__(idle_s=idle_s, max_sessions=max_connections, log=log)
+        super().__init__(
+            idle_s=idle_s, max_sessions=max_connections, log=log, max_per_client=max_per_client, note=note
+        )
         self._door_factory = door_factory
         self._guard_s = guard_s
         self._half_s = half_s
@@ -56,59 +63,28 @@ class _Connection(Stream):
     def __init__(
         self, server: Counting, conversation: Conversation, *, guard_s: float, half_s: float
     ) -> None:
-        super().__init__(server, log)
+        super().__init__(server, log, half_s=half_s)
         self._conversation = conversation
         self._guard_s = guard_s
-        self._half_s = half_s
         self._codec = Codec()
-        self._half: asyncio.TimerHandle | None = None  # runs while a request has begun
-        self._writable = asyncio.Event()
-        self._writable.set()
-
-    def pause_writing(self) -> None:
-        """The peer does not read: answer no more."""
-        self._writable.clear()
-
-    def resume_writing(self) -> None:
-        """It reads again."""
-        self._writable.set()
 
     @property
     def _between(self) -> bool:
-        return not self._codec.partial
+        return not self._partial
+
+    @property
+    def _partial(self) -> bool:
+        return self._codec.partial
 
     async def _take(self, data: bytes) -> None:
         for request in self._codec.feed(data):
-            self._stop_timer()
+            self._whole()
             async with asyncio.timeout(self._guard_s):
                 reply = await self._conversation.ask(request)
             self._transport.write(answer(reply))
             await self._taken()
             if self._closing:
                 return
-        if self._codec.partial and self._half is None:
-            self._half = self._loop.call_later(self._half_s, self._too_late)
-
-    async def _taken(self) -> None:
-        """Wait for a peer that leaves too many answers unread; cut it off if it takes none."""
-        if self._writable.is_set():
-            return
-        try:
-            async with asyncio.timeout(self._half_s):
-                await self._writable.wait()
-        except TimeoutError:
-            log.warning("connection cut: answers are not read")
-            self.cut()
-
-    def _too_late(self) -> None:
-        log.warning("connection closed: half a request, and no more for %g s", self._half_s)
-        self._close()
-
-    def _stop_timer(self) -> None:
-        if self._half is not None:
-            self._half.cancel()
-            self._half = None
 
     def _farewell(self) -> None:
-        self._stop_timer()
         self._conversation.close()

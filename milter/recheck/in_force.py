@@ -27,6 +27,10 @@ class PolicyInForce:
         state: state folder.
         source: policy folder.
         before: what is known of policies already.
+
+    Attributes:
+        current: the policy; None = none was taken yet.
+        folder: that holds its files.
     """
 
     def __init__(self, state: Path, source: Path, before: Before | None = None) -> None:
@@ -36,6 +40,7 @@ class PolicyInForce:
         self._live: LivePolicy | None = None
         self._word = NOTHING
         self.current: Policy | None = None
+        self.folder = source
 
     def look(self) -> bool:
         """Take what is in force now; return whether that is another policy than before.
@@ -54,7 +59,7 @@ class PolicyInForce:
             raise StoreError(f"the policy in force can't be loaded: {error}") from error
         if policy.version != version_of(word):
             raise StoreError(f"{self._folder}: the copy of {version_of(word)} holds another policy")
-        self._word = word
+        self._word, self.folder = word, where(self._folder, word)
         return self._take(policy)
 
     def _published(self) -> int:

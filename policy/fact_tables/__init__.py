@@ -3,6 +3,7 @@
 from oborona.policy.fact_tables import (
     authentication,
     client,
+    engines,
     entities,
     files,
     mass,
@@ -28,6 +29,7 @@ AREAS: tuple[Area, ...] = (
     reputation.AREA,
     signatures.AREA,
     models.AREA,
+    engines.AREA,
     mass.AREA,
 )
 

@@ -18,6 +18,8 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
+from msgspec.structs import replace
+
 from oborona.errors import StoreError
 from oborona.recheck.engine.clock import Clock, name_of
 from oborona.recheck.engine.journal import Delivered
@@ -135,7 +137,19 @@ class Engine:
         if self._late_place < 0:
             self._late_place = await self._journal.last_place()
         self._paused = await asyncio.to_thread(self._moves.paused) is not None
+        await self._remember()
         await self._allow()
+
+    async def _remember(self) -> None:
+        """Count on in what the last process decided within the hour: what runs away is not let run again by a new start."""
+        before = await asyncio.to_thread(self._moves.decided, self._clock() - HOUR_S)
+        for start in range(0, len(before), AT_ONCE):
+            some = before[start : start + AT_ONCE]
+            pieces = {
+                one.id: one.shingles for one in await self._journal.briefs_of([one.message for one in some])
+            }
+            for one in some:
+                self._runaway.decided(one.message, pieces.get(one.message, ()), word=one.word, now=one.time)
 
     def add(self, cause: Cause, pieces: Iterable[Shingle] = (), *, echo: bool = False) -> None:
         """Take a change up.
@@ -285,7 +299,7 @@ class Engine:
                 self._paused = True
                 log.error("moves have stopped", extra={"fields": {"why": why}})
                 await self._stopped(why)
-        decisions = [move for one in moving for move in one.moves]
+        decisions = [replace(move, word=one.word) for one in moving for move in one.moves]
         new = await self._written(decisions, now)
         self.done["decided"] += len(new)
         if new:

@@ -15,6 +15,7 @@ import pytest
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_doors import doors, postfix
 from oborona.cli.report import State
+from oborona.milter.entrances import NONE_OPEN
 from tests.peers.oborona import Oborona
 
 needs_postfix = pytest.mark.skipif(
@@ -34,8 +35,8 @@ def looked(folder: Path, **settings: object) -> dict[str, tuple[State, str]]:
 
 
 @contextmanager
-def answering(path: Path, answer: bytes) -> Iterator[None]:
-    """Somebody at a socket who says the same to everybody."""
+def answering(path: Path, answer: bytes, heard: list[bytes] | None = None) -> Iterator[None]:
+    """Somebody at a socket who says the same to everybody, and keeps what is heard."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -44,7 +45,9 @@ def answering(path: Path, answer: bytes) -> Iterator[None]:
         def serve() -> None:
             peer, _ = listener.accept()
             with peer:
-                peer.recv(1000)
+                said = peer.recv(1000)
+                if heard is not None:
+                    heard.append(said)
                 peer.sendall(answer)
 
         thread = threading.Thread(target=serve)
@@ -69,6 +72,35 @@ def test_a_daemon_answers_at_both_doors() -> None:
             assert "verdict" not in daemon.log(), "who knocks is judged by nobody"
     finally:
         shutil.rmtree(folder)
+
+
+ANSWERS = {
+    "exim": (b"oborona/1 ping\n", b"verdict=accept version=1\n", "a service for Exim"),
+    "spamd": (b"PING SPAMC/1.5\r\n\r\n", b"SPAMD/1.5 0 PONG\r\n", "a spamd"),
+    "http": (b"GET /v1/health HTTP/1.0\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n", "a web server"),
+    "proxy": (b"QUIT\r\n", b"220 mail.test ESMTP\r\n", "a mail server"),
+    "delivery": (b"QUIT\r\n", b"220 mail.test LMTP\r\n", "a LMTP server"),
+}
+
+
+@pytest.mark.parametrize("door", ANSWERS)
+def test_every_door_is_knocked_at_in_its_own_words(open_folder: Path, door: str) -> None:
+    hello, answer, who = ANSWERS[door]
+    path, heard = open_folder / "door.sock", []
+    settings = {f"doors__{door}__listen": f"unix:{path}"}
+    with answering(path, answer, heard):
+        said = looked(open_folder, **settings)
+    assert heard == [hello]
+    assert any((State.FINE, f"{who} answers on unix:{path}") == one for one in said.values()), said
+    with answering(path, b"what?\r\n"):
+        said = looked(open_folder, **settings)
+    assert any(one[0] is State.WRONG for one in said.values()), said
+
+
+def test_a_house_without_doors(open_folder: Path) -> None:
+    said = looked(open_folder, doors__milter__listen="")
+    assert said == {"door": (State.WRONG, NONE_OPEN)}
+    assert list(postfix(asked(open_folder, doors__milter__listen=""))) == []
 
 
 def test_doors_where_nobody_listens(open_folder: Path) -> None:

@@ -24,6 +24,14 @@ MEASURED: Final = (
     "oborona.recheck",
     "oborona.feedback",
     "oborona.milter.intake",
+    "oborona.milter.letter",
+    "oborona.milter.exim",
+    "oborona.milter.spamd",
+    "oborona.milter.engines",
+    "oborona.milter.smtp",
+    "oborona.milter.proxy",
+    "oborona.milter.http",
+    "oborona.milter.opensmtpd",
     "oborona.toml",
 )  # whose branches guide, and tell which inputs are worth keeping
 HANGS_S: Final = 60  # of the clock on the wall: for what never ends; `watched.py` measures CPU

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tests.fuzz import of_attachments, of_messages, of_policies, of_reports
+from tests.fuzz import of_attachments, of_doors, of_messages, of_policies, of_reports
 
 
 class Target(NamedTuple):
@@ -50,6 +50,19 @@ _REPORTS: Final = (
     b"X-Mras-Id: 0000000000007.JLEIJFTV2NXDLBFU\n", b"Message-ID: <a@b>\n", b"name=a.eml\n", b"Auto-Submitted: ", b"Received: by mx id 4ABCDEF\n",
 )  # fmt: skip
 
+_SMTP: Final = (
+    b"XCLIENT\n", b"XFORWARD\n", b"MAIL\n", b"RCPT\n", b"AUTH\nPLAIN\n", b"AUTH\nCRAM-MD5\n", b"AUTH\nXOAUTH2\n", b"DATA\n", b"\nFROM:<", b"TO:<", b"> SIZE=1", b" BODY=8BITMIME", b"NAME=",
+    b" ADDR=IPV6:2001:db8::1", b" LOGIN=", b"[UNAVAILABLE]", b"+20", b"\r\n.\r\n", b"\r\n..", b"250-a\r\n250 b\r\n",
+)  # fmt: skip
+_SPAMC: Final = (
+    b"CHECK SPAMC/1.5\r\n", b"TELL SPAMC/1.5\r\n", b"CHECK RSPAMC/1.3\r\n", b"PING SPAMC/1.2\r\n", b"Content-length: ", b"Compress: zlib\r\n", b"User: joe\r\n", b"Set: local\r\n", b"IP: 192.0.2.9\r\n",
+    b"Message-class: spam\r\n", b"Rcpt: <joe@example.test>\r\n", b"\r\n\r\n", b"From joe@a.example Sun Nov 22\n", b"X-Envelope-From: <a@b>\n", b"X-Envelope-To: ", b"Return-Path: <", b"Received: from ",
+)  # fmt: skip
+_RECEIVED: Final = (
+    b"from a ", b"(b.example [192.0.2.9])", b"([192.0.2.9] helo=a)", b"(HELO a) (192.0.2.9)", b"\n\tby mx (Postfix) with ESMTPSA id 4F3", b" with esmtpsa", b"(Exim 4.96)", b"(OpenSMTPD)", b"\n\tfor <a@b>;",
+    b"(Authenticated sender: joe)", b"[IPv6:2001:db8::1]", b"(may be forged)", b"(qmail 1 invoked from network)", b" auth=yes user=joe", b"(envelope-from <a@b>)",
+)  # fmt: skip
+
 TARGETS: Final[dict[str, Target]] = {
     "message": Target(of_messages.whole, 16_384, (*_FIELDS, *_TAGS, *_PLACES)),
     "mime": Target(of_messages.parts, 8_192, _FIELDS),
@@ -87,5 +100,13 @@ TARGETS: Final[dict[str, Target]] = {
     "final": Target(of_policies.final_model, 8_192, (b"\xa6format", b"\xa8features", b"\xa5depth", b"\xa6places", b"\xa7borders", b"\xc4", b"\xcb")),
     "row": Target(of_policies.journal_row, 2_048, (b"[]\0", b"{}\0", b'[{"name":"A","score":1}]', b"NaN", b"\xed\xa0\x80")),
     "kept": Target(of_policies.kept, 4_096, (b"\xa6counts", b"\xa4away", b"\xa8listings", b"\xa7opinion", b"\xdd\xff\xff\xff\xff")),
+    "exim": Target(of_doors.exim, 4_096, (b"oborona/1 ", b"data ", b"rcpt ", b"connect ", b" ip=192.0.2.9", b" headers64=", b" body64=", b" rcpts64=", b" from64=", b" count=9", b" after=mail", b" size=99", b" id=", b"more=yes\n")),
+    "spamd": Target(of_doors.spamd_door, 4_096, (*_SPAMC, *_RECEIVED)),
+    "received": Target(of_doors.received_line, 2_048, _RECEIVED),
+    "engine": Target(of_doors.engine, 2_048, (b"rspamd\n", b'{"action":"', b'"score":1e999', b'"symbols":{"A":{"score":-1}}', b"spamd\nSPAMD/1.1 0 EX_OK\r\n", b"Spam: True ; 1e9 / 5.0\r\n", b"Content-length: 3\r\n", b"clamd\nstream: ", b" FOUND\0")),
+    "letter": Target(of_doors.whole_letter, 4_096, (b"\r\n\r\n", b"\n\n", b"A: b\n", b"A:\r\n", b"\n \n", b"\r", b" : ")),
+    "proxy": Target(of_doors.proxy, 2_048, _SMTP),
+    "http": Target(of_doors.http, 4_096, (b"IP:192.0.2.9\n", b"Rcpt:a@b,c@d\n", b"From:<", b'\n{"raw":"', b'"recipients":["', b'"stage":"sender"', b'"client":{"ip":"', b'"after":null')),
+    "opensmtpd": Target(of_doors.opensmtpd, 2_048, (b"filter|0.7|1.5|smtp-in|data-line|ab|7f|", b"report|0.6|1.5|smtp-in|link-auth|ab|", b"\n.", b"\r\n..")),
 }  # fmt: skip
 """name -> parser"""

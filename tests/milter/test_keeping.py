@@ -36,7 +36,7 @@ def no_moves(state: Path) -> None:
 
 @pytest.mark.parametrize(
     ("broken", "told"),
-    [(nothing, ""), (no_index, "no index: "), (no_moves, "moves are not purged: ")],
+    [(nothing, ""), (no_index, "no index"), (no_moves, "moves are not purged")],
 )
 async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], told: str
@@ -66,3 +66,40 @@ async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
             await keeper
     assert told in caplog.text
     assert bool(seen) == (broken is not no_index)
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended", "told"),
+    [(no_index, FOLDER, "there is an index again"), (no_moves, FILE, "moves are purged again")],
+)
+async def test_what_is_mended_is_opened_while_the_keeper_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], mended: str, told: str
+) -> None:
+    schema.prepare(tmp_path / JOURNAL)
+    broken(tmp_path)
+    stop, ready, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def look(index: Index) -> None:
+        looked.set()
+        while index.find([HOT], since=0.0, most=9) != ids_of(sent):  # noqa: ASYNC110 - a file tells nobody
+            await asyncio.sleep(0.02)
+        await stop.wait()
+
+    now = time.time()
+    async with await Journal.open(tmp_path / JOURNAL) as journal:
+        sent = messages(3, start=now - 60)
+        for entry in sent:
+            journal.append(entry)
+        await journal.flush()
+        keeper = asyncio.create_task(keep_all(Settings(), tmp_path, stop, ready.set, look, again_s=0.02))
+        async with asyncio.timeout(PATIENCE_S):
+            await ready.wait()
+            await asyncio.sleep(0.2)  # some attempts
+            (tmp_path / mended).unlink()
+            while told not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.02)
+            await looked.wait()
+            stop.set()
+            await keeper
+    assert caplog.text.count(told) == 1
+    assert len([one for one in caplog.records if one.levelname == "ERROR"]) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from oborona.config import Work, load_settings
 from oborona.errors import ConfigError
-from oborona.milter.entrances import STAGES_AT_ONCE, guard_s, policy_service_guard_s
+from oborona.milter.premises import STAGES_AT_ONCE, glance_guard_s, guard_s
 from oborona.policy.tables import SLOWEST_S
 
 MOST_S = 20  # of worker.command_deadline_s
@@ -20,7 +20,7 @@ def test_a_transport_waits_longer_than_a_session_takes(command_deadline_s: float
     asked = Work(command_deadline_s=command_deadline_s, deadline_s=deadline_s)
     assert guard_s(asked) > deadline_s
     assert guard_s(asked) > command_deadline_s + SLOWEST_S
-    assert policy_service_guard_s(asked) > STAGES_AT_ONCE * command_deadline_s + SLOWEST_S
+    assert glance_guard_s(asked) > STAGES_AT_ONCE * command_deadline_s + SLOWEST_S
 
 
 def test_postfix_waits_longer_than_any_command_may_take() -> None:
@@ -28,4 +28,4 @@ def test_postfix_waits_longer_than_any_command_may_take() -> None:
     with pytest.raises(ConfigError):
         load_settings(None, {"worker.command_deadline_s": str(MOST_S + 0.1)})
     assert MOST_S + SLOWEST_S < POSTFIX_MILTER_S
-    assert policy_service_guard_s(Work(command_deadline_s=MOST_S)) < POSTFIX_POLICY_S
+    assert glance_guard_s(Work(command_deadline_s=MOST_S)) < POSTFIX_POLICY_S

@@ -65,7 +65,8 @@ class Trapped(Table):
 async def test_a_message_to_traps_alone_is_written_down_and_thrown_away(tmp_path: Path) -> None:
     table = Trapped(tmp_path)
     reply = await table.to("old@B.example", "sales@sub.trap.example")
-    assert reply == Reply(answer=Answer.DISCARD)
+    assert reply == Reply(answer=Answer.DISCARD, judged=reply.judged)
+    assert reply.judged is not None, "a protocol that tells a verdict tells the one that it would have had"
     (event,) = table.events
     (entry,) = table.journal
     assert (event.what, event.way, event.person, event.source) == (What.TRAP, Way.TRAP, "", "192.0.2.9")

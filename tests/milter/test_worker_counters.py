@@ -14,7 +14,8 @@ import pytest
 
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
-from oborona.milter.entrances import Entrance, Premises, Server
+from oborona.milter.entrances import Entrance
+from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.service import prepare_state
 from oborona.milter.status import STATUS

@@ -155,7 +155,7 @@ class MailServer:
             letter, data = self.read()
             if letter == b"p":  # progress: it says that it lives
                 continue
-            if letter in b"hm-":
+            if letter in b"hmi-":
                 edits.append((letter, data))
             else:
                 return edits, letter, data

@@ -310,3 +310,47 @@ async def test_a_login_has_a_past_of_its_own_at_mail_from(tmp_path: Path) -> Non
     gate.counts.add(Pieces(shingles=(HASHER.shingle(Type.ACCOUNT, "bob"),), pairs=()), BAD, NOW)
     own = msgspec.structs.replace(WHOLE, login="Bob")
     assert said(await gate.look(own, Stage.SENDER)) == (Action.REJECT, "BAD_SENDER", 300.0)
+
+
+async def test_karma_is_made_of_who_is_known_at_its_stage(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    passed = Identity(spf=Spf(result=Result.PASS, domain="a.example"))
+    gate.inquiry.evidence = Evidence(identity=passed)
+    assert [(await gate.look(WHOLE, stage)).karma for stage in (Stage.CONNECT, Stage.SENDER)] == [0.0, 0.0]
+    gate.pins = pinned(Type.CLIENT_IP, IP, Flag.POOR)
+    assert [(await gate.look(WHOLE, stage)).karma for stage in (Stage.CONNECT, Stage.SENDER)] == [
+        -12.0,
+        -12.0,
+    ]
+    gate.pins = NoPins()
+    sender = HASHER.shingle(Type.PROVED_SENDER, "ann@a.example")
+    gate.counts.add(Pieces(shingles=(sender,), pairs=()), GOOD, NOW)
+    at_connect, at_mail = [await gate.look(WHOLE, stage) for stage in (Stage.CONNECT, Stage.SENDER)]
+    assert at_connect.karma == 0.0
+    assert at_mail.karma is not None
+    assert at_mail.karma > 5
+    gate.inquiry.evidence = Evidence()
+    assert (await gate.look(WHOLE, Stage.SENDER)).karma == 0.0, "a name that nothing proves earns nothing"
+    gate.counts.add(Pieces(shingles=(HASHER.shingle(Type.ACCOUNT, "bob"),), pairs=()), BAD, NOW)
+    own = await gate.look(msgspec.structs.replace(WHOLE, login="Bob"), Stage.SENDER)
+    assert own.karma is not None
+    assert own.karma < -10
+
+
+async def test_who_is_refused_by_history_has_its_karma_and_who_is_on_a_list_none(tmp_path: Path) -> None:
+    refused = await Gate(tmp_path, history=BAD).look()
+    assert refused.verdict.decided_by == REPIP_BAD
+    assert refused.karma is not None
+    assert refused.karma < -10
+    assert (await Gate(tmp_path, history=BAD).look(msgspec.structs.replace(CLIENT, own=True))).karma == 0.0
+    gate = Gate(tmp_path, DENY_CLIENT, history=BAD)
+    assert (await gate.look()).karma is None
+    assert gate.counters.reads == 0
+
+
+@pytest.mark.parametrize(("stage", "reads"), [(Stage.CONNECT, 1), (Stage.SENDER, 2), (Stage.RECIPIENT, 2)])
+async def test_karma_costs_no_read_of_its_own(tmp_path: Path, stage: Stage, reads: int) -> None:
+    evidence = Evidence(identity=Identity(spf=Spf(result=Result.PASS, domain="a.example")))
+    gate = Gate(tmp_path, evidence=evidence)
+    await gate.look(WHOLE, stage)
+    assert gate.counters.reads == reads

@@ -107,6 +107,11 @@ async def test_the_keeper_purges_index_and_moves_with_the_journal(tmp_path: Path
             await journal.flush()
             await found(index, 5)
             await until(lambda: len(list((tmp_path / "index").glob("*.pieces"))) == 2)
+
+            async def beside(now: float) -> int:
+                await following.purge(now, 3600)
+                return moves.purge(now, retention_s=4000, limit=100)
+
             keeper = asyncio.create_task(
                 keep(
                     path,
@@ -116,8 +121,7 @@ async def test_the_keeper_purges_index_and_moves_with_the_journal(tmp_path: Path
                     stop=stop,
                     clock=lambda: NOON,
                     round_s=0.02,
-                    following=following,
-                    moves=moves,
+                    beside=beside,
                 )
             )
             await until(lambda: index.rows == 4 and len(moves.last(9)) == 1)

@@ -21,6 +21,7 @@ OF_THE_READER = {
     ("MemoryMax", "2G"),
     ("SystemCallFilter", "setpriority"),
 }  # its children are put behind all else
+OF_THE_KEEPER = {("ReadWritePaths", "-/var/lib/oborona-tables")}  # where it exports tables
 OF_THE_INTAKE = {
     ("RuntimeDirectory", "oborona oborona-intake"),
     ("RuntimeDirectory", "oborona-intake"),
@@ -132,7 +133,7 @@ def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
         return [
             pair
             for pair in found
-            if pair not in OF_THE_READER | OF_THE_INTAKE
+            if pair not in OF_THE_READER | OF_THE_INTAKE | OF_THE_KEEPER
             and not (pair[0] in NETWORK and "oborona-keeper" in (one, other))
             and pair[0]
             not in {"Description", "After", "Before", "PartOf", "Conflicts", "ExecStart", "WantedBy"}

@@ -1,17 +1,22 @@
-"""The whole way, with real parts: Postfix → Oborona → Dovecot, one of each for a test module."""
+"""The whole way, with real parts: Postfix → Oborona → Dovecot, one of each for a test module; and what golden mails need."""
 
 from __future__ import annotations
 
+import shutil
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tests.letters import Letter
+from tests.peers.dns import Zones
 from tests.peers.dovecot import Dovecot
-from tests.peers.oborona import Oborona
+from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
+from tests.whole.golden import GOLDEN, MAILS
 
 
 @dataclass
@@ -63,3 +68,22 @@ def way() -> Iterator[Way]:
         Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}") as postfix,
     ):
         yield Way(postfix, oborona, dovecot)
+
+
+@pytest.fixture(scope="module")
+def golden_dns() -> Iterator[Zones]:
+    """What the DNS says about all golden mails."""
+    with Zones() as running:
+        for mail in MAILS:
+            if mail.with_suffix(".dns").exists():
+                running.add(tomllib.loads(mail.with_suffix(".dns").read_text()))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def golden_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what golden mails are judged by: what ships, and more."""
+    folder = tmp_path_factory.mktemp("policy")
+    for source in (SETTINGS.parent / "policy.d", GOLDEN / "policy.d"):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    return folder

@@ -1,4 +1,4 @@
-"""The milter and the policy service give the same client the same words: envelopes of tests/golden, by wire and behind a real Postfix."""
+"""The milter, the policy service, the doors for Exim and HTTP, and the proxy give the same client the same words: envelopes of tests/golden, by wire and behind a real Postfix."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona
 from tests.peers.policy_client import PolicyClient
 from tests.peers.postfix import Postfix, available
+from tests.peers.readsocket import extract, readsocket, request
+from tests.whole.couriers import House, next_hop, post
 from tests.whole.gate import eventually
 
 GOLDEN = tomllib.loads((Path(__file__).parents[1] / "golden" / "envelopes.toml").read_text())
@@ -34,11 +36,14 @@ each_envelope = pytest.mark.parametrize("envelope", ENVELOPES, ids=lambda envelo
 
 
 class Doors:
-    """One daemon with both doors open."""
+    """One daemon with these doors open."""
 
-    def __init__(self, oborona: Oborona, policy_service: str) -> None:
+    def __init__(self, oborona: Oborona, policy_service: str, house: House) -> None:
         self.oborona = oborona
         self.policy_service = policy_service
+        self.exim = house.exim
+        self.http = house.http
+        self.proxy = house.proxy
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +53,15 @@ def doors() -> Iterator[Doors]:
     (folder / "policy.d").mkdir()
     (folder / "policy.d" / "10.toml").write_text(GOLDEN["policy"])
     policy_service = f"unix:{folder}/policy.sock"
-    settings = {
+    house = House(folder)
+    settings = house.settings | {
         "paths.policy": folder / "policy.d",
         "doors.policy_service.listen": policy_service,
         "doors.policy_service.socket_mode": "0666",
         "worker.processes": 1,
     }
-    with Oborona(settings) as oborona:
-        yield Doors(oborona, policy_service)
+    with Oborona(settings) as oborona, next_hop(house.next_hop):
+        yield Doors(oborona, policy_service, house)
     shutil.rmtree(folder)
 
 
@@ -102,6 +108,87 @@ def by_policy_service(address: str, envelope: dict[str, Any]) -> list[str]:
     return [action.removeprefix("DUNNO") for action in actions]
 
 
+def by_exim(address: str, envelope: dict[str, Any]) -> list[str]:
+    """Return the same where Exim asks at each stage, and goes on where it may."""
+    told: dict[str, str | bytes | int] = {
+        "ip": envelope["ip"],
+        "port": 4711,
+        "name": envelope["name"].encode(),
+    }
+    stages: list[tuple[str, dict[str, str | bytes | int]]] = [
+        ("connect", {}),
+        ("helo", {"helo": envelope["helo"].encode()}),
+        ("mail", {"from": envelope["sender"].encode()}),
+    ]
+    after, refused = "", ""
+    for word, new in stages:
+        told |= new
+        refused = refused or _ask_exim(address, word, told | {"after": after})
+        after = word
+    heard: list[str] = []
+    for recipient in envelope["recipients"]:
+        asked = told | {"rcpt": recipient.encode(), "count": heard.count(""), "after": after}
+        heard.append(refused or _ask_exim(address, "rcpt", asked))
+    return heard
+
+
+def by_exim_at_recipients(address: str, envelope: dict[str, Any]) -> list[str]:
+    """Return the same where Exim asks at recipients alone."""
+    told = {"ip": envelope["ip"], "name": envelope["name"].encode(), "helo": envelope["helo"].encode()}
+    told |= {"from": envelope["sender"].encode()}
+    heard: list[str] = []
+    for recipient in envelope["recipients"]:
+        heard.append(
+            _ask_exim(address, "rcpt", told | {"rcpt": recipient.encode(), "count": heard.count("")})
+        )
+    return heard
+
+
+def _ask_exim(address: str, word: str, said: dict[str, Any]) -> str:
+    line = readsocket(address, request(word, **said))
+    if extract("verdict", line) == "accept":
+        return ""
+    assert extract("verdict", line) == "reject", line
+    return f"{extract('code', line)} {extract('text', line)}"
+
+
+def by_http(place: tuple[str, int], envelope: dict[str, Any]) -> list[str]:
+    """Return the same where a program asks for a glance at each recipient."""
+    heard: list[str] = []
+    for recipient in envelope["recipients"]:
+        accepted = [one for one, said in zip(envelope["recipients"], heard, strict=False) if not said]
+        asked = {
+            "stage": "recipient",
+            "client": {"ip": envelope["ip"], "name": envelope["name"], "port": 4711},
+            "helo": envelope["helo"],
+            "sender": envelope["sender"],
+            "recipients": [*accepted, recipient],
+        }
+        told = post(place, "/v1/glance", asked)
+        smtp = told["smtp"]
+        heard.append(f"{smtp['code']} {smtp['enhanced']} {smtp['text']}" if smtp else "")
+        assert (told["verdict"] == "reject") == bool(smtp)
+    return heard
+
+
+def by_proxy(place: tuple[str, int], envelope: dict[str, Any]) -> list[str]:
+    """Return the same where the proxy stands before a mail server that has no filter."""
+    with smtplib.SMTP(*place, local_hostname=envelope["helo"], timeout=60) as smtp:
+        smtp.ehlo()
+        address = f"IPV6:{envelope['ip']}" if ":" in envelope["ip"] else envelope["ip"]
+        name = envelope["name"] or "[UNAVAILABLE]"
+        code, text = smtp.docmd("XCLIENT", f"ADDR={address} NAME={name} PORT=4711")
+        refused = None if code == 220 else (code, text)
+        if refused is None:
+            smtp.ehlo()
+            refused = _mail(smtp, envelope["sender"])
+        heard = []
+        for recipient in envelope["recipients"]:
+            code, text = refused or smtp.docmd("RCPT", f"TO:<{recipient}>")
+            heard.append("" if code == 250 else f"{code} {text.decode()}")
+    return heard
+
+
 def _internal(address: str) -> str:
     """Return an address as the policy protocol has it: without the quotes and backslashes of SMTP."""
     local, at, domain = address.rpartition("@")
@@ -117,10 +204,14 @@ def without_reference(replies: list[str]) -> list[str]:
 
 
 @each_envelope
-def test_both_doors_say_the_same(envelope: dict[str, Any], doors: Doors) -> None:
+def test_all_doors_say_the_same(envelope: dict[str, Any], doors: Doors) -> None:
     milter = without_reference(by_milter(doors.oborona.milter, envelope))
     assert milter == envelope["want"]
     assert without_reference(by_policy_service(doors.policy_service, envelope)) == milter
+    assert without_reference(by_exim(doors.exim, envelope)) == milter
+    assert without_reference(by_exim_at_recipients(doors.exim, envelope)) == milter
+    assert without_reference(by_http(doors.http, envelope)) == milter
+    assert without_reference(by_proxy(doors.proxy, envelope)) == milter
 
 
 def test_the_policy_service_asks_nothing_for_a_message_that_it_will_not_see(tmp_path: Path) -> None:

@@ -48,9 +48,13 @@ CATEGORIES: Final = (
 MEMBERS: Final = ("attachments.kinds", "dkim.results")
 """The same of sets."""
 UNSEEN: Final = frozenset(
-    {"client.as_number", "model.spam_learned", "model.ham_learned", "partial", "headers", "headers.count", "received.count"}
+    {
+        "client.as_number", "model.spam_learned", "model.ham_learned", "partial", "headers", "headers.count", "received.count",
+        "rspamd.score", "rspamd.symbols", "spamd.score", "spamd.symbols",
+    }
 )  # fmt: skip
-"""What names a network, or tells how long the site has been there, how its stores do, or which way a message went to a mailbox."""
+"""What names a network, or tells how long the site has been there, how its stores do, or which way a message went to a mailbox; and what other engines say,
+whose columns stand beside ours."""
 _OF_TIME: Final = ("date.", "time.")
 LARGEST: Final = 1e30  # of a number: what is more is as much
 _COUNTED: Final = (

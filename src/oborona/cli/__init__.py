@@ -40,10 +40,12 @@ _COMMANDS: Final = {
     "counters": "counters",
     "reputation": "reputation",
     "recheck": "recheck",
+    "export": "export",
     "alarm": "alarm",
     "doctor": "doctor",
     "auth": "auth",
     "metrics": "metrics",
+    "opensmtpd-filter": "opensmtpd",
 }
 """Command → module of this package, imported when it is asked for: a daemon carries no terminal tables in its memory."""
 
@@ -68,7 +70,7 @@ class _Commands(click.Group):
         module = _COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), cmd_name)
+        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), cmd_name.replace("-", "_"))
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -19,6 +19,7 @@ from oborona.cli.doctor_counters import counters
 from oborona.cli.doctor_delivery import delivery
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
+from oborona.cli.doctor_engines import engines
 from oborona.cli.doctor_intake import intake
 from oborona.cli.doctor_mailboxes import mailboxes
 from oborona.cli.doctor_model import final, model
@@ -54,6 +55,7 @@ def doctor(asked: Asked) -> None:
             doors,
             delivery,
             dns,
+            engines,
             places,
             reader,
             signatures,

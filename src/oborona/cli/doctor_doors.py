@@ -9,11 +9,13 @@ import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from oborona.cli.asked import Asked
+from oborona.cli.knocks import HEARD, Knock, knocks
 from oborona.cli.report import Report, State
-from oborona.config import Address, Settings, UnixAddress
+from oborona.config import Address, UnixAddress
+from oborona.milter.entrances import NONE_OPEN, any_open
 from oborona.milter.sockets import closed_folder
 
 WAIT_S: Final = 3.0  # for an answer of the daemon or Postfix's tools
@@ -25,63 +27,12 @@ RESTRICTIONS: Final = tuple(
 _CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
 
 
-class _Door(NamedTuple):
-    name: str
-    setting: str
-    address: Address
-    kind: str  # of program that answers there
-    hello: bytes  # what a mail server could say first, and what changes nothing
-    reply: re.Pattern[bytes]
-
-
-def _doors(settings: Settings) -> Iterator[_Door]:
-    # negotiation of milter version 6
-    hello, reply = bytes.fromhex("0000000d4f00000006000001ff001fffff"), re.compile(rb".{4}O", re.DOTALL)
-    yield _Door("door", "doors.milter.listen", settings.doors.milter.address, "milter", hello, reply)
-    if settings.doors.policy_service.listen:
-        address = settings.doors.policy_service.address
-        # in no state of SMTP that anything is asked in
-        hello = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"
-        yield _Door(
-            "policy service",
-            "doors.policy_service.listen",
-            address,
-            "policy service",
-            hello,
-            re.compile(b"actio"),
-        )
-
-
-def _delivery(settings: Settings) -> Iterator[_Door]:
-    if settings.doors.delivery.listen:
-        address = settings.doors.delivery.address
-        yield _Door(
-            "delivery door",
-            "doors.delivery.listen",
-            address,
-            "LMTP server",
-            b"QUIT\r\n",
-            re.compile(b"220 ."),
-        )
-
-
-def _intake(settings: Settings) -> Iterator[_Door]:
-    if settings.intake.listen:
-        address = settings.intake.address
-        knock = b"VERSION\tscript\t4\t0\n-\n\n"  # a script that says nothing
-        yield _Door(
-            "feedback door", "intake.listen", address, "script service", knock, re.compile(rb"[+-]\n")
-        )
-    if settings.intake.http_listen:
-        address = settings.intake.http_address
-        knock = b"GET /health HTTP/1.0\r\n\r\n"
-        yield _Door("HTTP door", "intake.http_listen", address, "web server", knock, re.compile(b"HTTP/"))
-
-
 def doors(asked: Asked) -> Iterator[Report]:
     """Knock at each door that the settings open."""
     settings = asked.loaded.settings
-    for door in (*_doors(settings), *_delivery(settings), *_intake(settings)):
+    if not any_open(settings):
+        yield Report("door", State.WRONG, NONE_OPEN)
+    for door in knocks(settings):
         yield from _knock(door)
         if isinstance(door.address, UnixAddress):
             path = door.address.path
@@ -91,12 +42,12 @@ def doors(asked: Asked) -> Iterator[Report]:
                 yield Report("path", State.LOOK, words)
 
 
-def _knock(door: _Door) -> Iterator[Report]:
+def _knock(door: Knock) -> Iterator[Report]:
     address = door.address
     try:
         with _connect(address) as peer:
             peer.sendall(door.hello)
-            answered = door.reply.match(peer.recv(5))
+            answered = door.reply.match(peer.recv(HEARD))
         if answered:
             yield Report(door.name, State.FINE, f"a {door.kind} answers on {address}")
         else:
@@ -121,7 +72,7 @@ def _connect(address: Address) -> socket.socket:
     return socket.create_connection((address.host, address.port), timeout=WAIT_S)
 
 
-def _bindable(door: _Door) -> Report:
+def _bindable(door: Knock) -> Report:
     address = door.address
     if isinstance(address, UnixAddress):
         folder = Path(address.path).parent
@@ -147,7 +98,10 @@ def _bindable(door: _Door) -> Report:
 
 
 def postfix(asked: Asked) -> Iterator[Report]:
-    """Tell whether the Postfix of this machine asks us."""
+    """Tell whether the Postfix of this machine asks us, where a door is open for that."""
+    settings = asked.loaded.settings
+    if not settings.doors.milter.listen and not settings.doors.policy_service.listen:
+        return
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if postconf is None:
         yield Report("mail server", State.LOOK, "no Postfix here (no postconf)")
@@ -157,14 +111,15 @@ def postfix(asked: Asked) -> Iterator[Report]:
     except (OSError, subprocess.TimeoutExpired) as error:
         yield Report("mail server", State.LOOK, f"postconf: {error}")
         return
-    settings = asked.loaded.settings
-    milters = said.get(MILTERS, "")
-    by_milter = any(_is(settings.doors.milter.address, word) for word in re.split(r"[\s,{}]+", milters))
-    if by_milter:
-        yield Report("mail server", State.FINE, f"Postfix asks us: {MILTERS} = {milters}")
-    else:
-        line = f"{MILTERS} = {{ {settings.doors.milter.address.postfix}, default_action=accept }}"
-        yield Report("mail server", State.LOOK, f"Postfix does not ask us; put into main.cf: {line}")
+    by_milter = False
+    if settings.doors.milter.listen:
+        address, milters = settings.doors.milter.address, said.get(MILTERS, "")
+        by_milter = any(_is(address, word) for word in re.split(r"[\s,{}]+", milters))
+        if by_milter:
+            yield Report("mail server", State.FINE, f"Postfix asks us: {MILTERS} = {milters}")
+        else:
+            line = f"{MILTERS} = {{ {address.postfix}, default_action=accept }}"
+            yield Report("mail server", State.LOOK, f"Postfix does not ask us; put into main.cf: {line}")
     if settings.doors.policy_service.listen:
         yield _policy_service(settings.doors.policy_service.address, said, by_milter=by_milter)
 

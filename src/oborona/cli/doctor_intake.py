@@ -15,7 +15,7 @@ from oborona.cli.report import Report, State
 from oborona.config import UnixAddress
 from oborona.errors import ConfigError
 from oborona.milter import status
-from oborona.milter.intake.tokens import Tokens
+from oborona.milter.tokens import Tokens
 
 WAIT_S: Final = 3.0  # for Dovecot's tools
 WAITING: Final = 100  # files in the spool beyond which somebody should look

@@ -1,4 +1,4 @@
-"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types."""
+"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types, the HTTP interface."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
+from oborona.milter.http import openapi
 from oborona.milter.metric_table import (
     INTAKE_METRICS,
     METRICS,
@@ -19,6 +20,7 @@ from oborona.milter.metric_table import (
 )
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
+from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import REFERENCE, Fact
 from oborona.policy.expression.schema import DERIVED_METRICS
 from oborona.policy.fact_table import NAMES, SCHEMA, STAGES
@@ -73,7 +75,7 @@ def facts() -> str:
         "",
         "Of the scan:",
         "",
-        *(f"- `{name}`: {meaning}" for name, meaning in (OF_PICTURES | OF_SCRIPTS).items()),
+        *(f"- `{name}`: {meaning}" for name, meaning in (OF_PICTURES | OF_ENGINES | OF_SCRIPTS).items()),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
         f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
         "",
@@ -140,6 +142,7 @@ def files() -> dict[Path, str]:
     return {
         ROOT / "docs/facts.md": facts(),
         ROOT / "docs/monitoring.md": monitoring(),
+        ROOT / "docs/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

@@ -22,6 +22,7 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.milter.worker import JOURNAL
+from oborona.policy.engines import Remembered
 from oborona.policy.scan import scan
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import from_text
@@ -112,6 +113,8 @@ async def _file(
     policy = asked.policy()
     async with asked.inquiries(dns=dns) as inquire, asked.pictures() as pictures:
         with asked.site(pictures) as site:
+            if expected is not None and expected.kept is not None:  # else nobody is asked
+                site = msgspec.structs.replace(site, engines=Remembered(expected.kept.engines))
             for source in messages(path):
                 now = time.time()
                 result = await scan(source.raw, envelope, site, policy, inquire(), now=now)

@@ -8,7 +8,9 @@ from oborona.config.address import Address, InetAddress, UnixAddress, parse_addr
 from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Door, Listening, Milter, PolicyService
+from oborona.config.engines import Clamd, Engine, Engines, Rspamd, SpamAssassin
 from oborona.config.exim import Exim
+from oborona.config.export import Export
 from oborona.config.http import Http
 from oborona.config.intake import Intake
 from oborona.config.learning import Learning
@@ -41,13 +43,17 @@ __all__ = [
     "SECTIONS",
     "Address",
     "Alarm",
+    "Clamd",
     "Cluster",
     "Counters",
     "Delivery",
     "Dns",
     "Door",
     "Doors",
+    "Engine",
+    "Engines",
     "Exim",
+    "Export",
     "Http",
     "InetAddress",
     "Intake",
@@ -65,9 +71,11 @@ __all__ = [
     "Proxy",
     "Reader",
     "Recheck",
+    "Rspamd",
     "Server",
     "Settings",
     "Site",
+    "SpamAssassin",
     "Spamd",
     "UnixAddress",
     "Work",

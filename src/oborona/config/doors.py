@@ -5,6 +5,7 @@ The section of a worker's door is `Door` and what is its own; a door of another 
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Literal
 
 import msgspec
@@ -24,6 +25,16 @@ def listens(value: str) -> None:
 def may_listen(value: str) -> None:
     if value:
         listens(value)
+
+
+def are_networks(value: str) -> None:
+    for one in value.split():
+        try:
+            ip_network(one)
+        except ValueError:
+            raise ValueError(
+                f"{one!r} is no network; write ADDRESS/LENGTH without bits behind the length"
+            ) from None
 
 
 class Listening(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from oborona.config.doors import Door, may_listen
 
 
 class Exim(Door, frozen=True, kw_only=True):
-    """The door for Exim's ${readsocket}: one line asks, one line answers (docs/exim.md)."""
+    """The door for Exim's ${readsocket}: one line asks, one line answers (docs/exim-protocol.md)."""
 
     listen: Annotated[
         str,
@@ -21,3 +21,11 @@ class Exim(Door, frozen=True, kw_only=True):
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
+    idle_s: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=86_400,
+            description="Close a connection that has had its answer and is silent this long. Exim itself closes one with each answer.",
+        ),
+    ] = 60.0

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from oborona.config.address import EXAMPLES
 from oborona.config.doors import Door, may_listen
+from oborona.config.worker import MIB
 
 
 class Http(Door, frozen=True, kw_only=True):
@@ -17,7 +18,64 @@ class Http(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]. Empty: it is closed.",
+            description="Where it is reached, as in [doors.milter]; without TLS. An address of the network needs keys. Empty: it is closed.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
+    keys_file: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File of the keys that clients show, one a line, at least 16 characters each; a change is seen at once. Empty: whoever"
+            " reaches the door may ask.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    rate: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="Requests a second that one worker takes of one key, or of one client where there are no keys; beyond, 429."
+            " 0: any number.",
+        ),
+    ] = 0.0
+    burst: Annotated[
+        int,
+        Meta(
+            ge=1, le=1_000_000, description="Requests that may come at once before `rate` holds for the next."
+        ),
+    ] = 100
+    max_body_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            le=1024 * MIB,
+            description="A larger message is refused with 413; between worker.max_message_bytes and this, its head alone is scanned.",
+        ),
+    ] = 64 * MIB
+    max_bodies_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            le=64 * 1024 * MIB,
+            description="What one worker holds of all bodies at a time; who sends more is told to come again, with 503.",
+        ),
+    ] = 256 * MIB
+    read_s: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=600,
+            description="A body must be here, and an answer taken, within this.",
+        ),
+    ] = 30.0
+    idle_s: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=86_400,
+            description="Close a connection on which no request becomes whole for this long.",
+        ),
+    ] = 60.0

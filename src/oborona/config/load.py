@@ -14,14 +14,22 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.config.engines import Engine, Engines
 from oborona.config.settings import GROUPS, SECTIONS, Paths, Settings
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
 
 DEFAULT: Final = "default"
 COMMAND_LINE: Final = "command line"
-WAITS: Final = (("dns.message_s", "worker.command_deadline_s"), ("dns.message_s", "worker.deadline_s"))
-"""Pairs of settings of which the first must be less than the second."""
+WAITS: Final = (
+    ("dns.message_s", "worker.command_deadline_s", "a DNS"),
+    ("dns.message_s", "worker.deadline_s", "a DNS"),
+    *(
+        (f"engines.{engine.name}.deadline_s", "worker.deadline_s", f"a {engine.name}")
+        for engine in msgspec.structs.fields(Engines)
+    ),
+)
+"""Settings of which the first must be less than the second, and who could take that long; an engine only if it is asked."""
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,16 +79,17 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
         origins: of every setting.
         places: of those that the file gives.
     """
-    for pair in WAITS:
+    for *pair, who in WAITS:
         less, more = (attrgetter(name)(settings) for name in pair)
-        if less < more:
+        waited_for = attrgetter(pair[0].rpartition(".")[0])(settings)
+        if less < more or (isinstance(waited_for, Engine) and not waited_for.ask):
             continue
         left, right = (
             f"{name} = {value:g} ({origins[name]})" for name, value in zip(pair, (less, more), strict=True)
         )
         place = next((places[name] for name in pair if name in places), Place())  # a default stands nowhere
         raise ConfigError(
-            f"{left} must be less than {right}: else a DNS that does not answer leaves no time for a verdict",
+            f"{left} must be less than {right}: else {who} that does not answer leaves no time for a verdict",
             file=place.file,
             line=place.line,
             column=place.column,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from oborona.config.address import EXAMPLES
-from oborona.config.doors import Door, may_listen
+from oborona.config.address import EXAMPLES, Address, parse_address
+from oborona.config.doors import Door, are_networks, listens, may_listen
+from oborona.config.worker import MIB
 
 
 class Proxy(Door, frozen=True, kw_only=True):
@@ -17,7 +18,96 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]. Empty: it is closed.",
+            description="Where clients reach it, as in [doors.milter]. Empty: it is closed.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
+    protocol: Annotated[
+        Literal["smtp", "lmtp"],
+        Meta(description="What is spoken, on both sides. LMTP has an answer for each recipient."),
+    ] = "smtp"
+    next_hop: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="The mail server behind: the socket or port to which everything is passed on. It must not take mail for"
+            " strangers because it comes from our address.",
+            extra={"allowed": EXAMPLES, "check": listens},
+        ),
+    ] = "inet:10026@127.0.0.1"
+    trusted: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Networks of mail servers that may say by XCLIENT or XFORWARD for whom they speak, with spaces between. Who comes"
+            " by a socket file always may.",
+            extra={"allowed": 'such as "127.0.0.0/8 ::1/128", or ""', "check": are_networks},
+        ),
+    ] = "127.0.0.0/8 ::1/128"
+    certificate: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="File with our certificate and those above it, PEM: STARTTLS is offered then, and AUTH behind it alone. It is read"
+            " again when it changes. Empty: no TLS.",
+            extra={"allowed": 'a path that we can read, or ""'},
+        ),
+    ] = ""
+    key: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="File with its private key, PEM, without a password. Empty: it is in the file of the certificate.",
+            extra={"allowed": 'a path that we can read, or ""'},
+        ),
+    ] = ""
+    connect_s: Annotated[
+        float,
+        Meta(ge=0.1, le=60, description="The next hop must have taken our connection within this."),
+    ] = 10.0
+    command_s: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=600,
+            description="It must have answered a command within this, its greeting included. Clients wait 300 s (RFC 5321).",
+        ),
+    ] = 120.0
+    deadline_s: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=550,
+            description="It must have taken a message, and answered, within this once we have judged it; else the client is told to come"
+            " again. Clients wait 600 s.",
+        ),
+    ] = 240.0
+    idle_s: Annotated[
+        float,
+        Meta(ge=10, le=3600, description="Close a connection on which the client is silent this long."),
+    ] = 300.0
+    transfer_s: Annotated[
+        float,
+        Meta(
+            ge=10,
+            le=86_400,
+            description="The content of a message must have come within this, however busily the client sends.",
+        ),
+    ] = 3600.0
+    max_message_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            le=16 * 1024 * MIB,
+            description="Larger messages are refused (552); offered as SIZE, or what the next hop offers where that is less.",
+        ),
+    ] = 100 * MIB
+    max_recipients: Annotated[
+        int,
+        Meta(ge=1, le=100_000, description="Of one message; further ones are put off (452), and come again."),
+    ] = 1000
+
+    @property
+    def hop(self) -> Address:
+        """`next_hop`, parsed."""
+        return parse_address(self.next_hop)

@@ -6,7 +6,6 @@ etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rul
 
 from __future__ import annotations
 
-from ipaddress import ip_network
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -15,8 +14,10 @@ from msgspec import Meta
 from oborona.config.address import parse_address
 from oborona.config.alarm import Alarm
 from oborona.config.delivery import Delivery
-from oborona.config.doors import Milter, PolicyService
+from oborona.config.doors import Milter, PolicyService, are_networks
+from oborona.config.engines import Engines
 from oborona.config.exim import Exim
+from oborona.config.export import Export
 from oborona.config.http import Http
 from oborona.config.intake import Intake
 from oborona.config.learning import Learning
@@ -48,16 +49,6 @@ def _regions(value: str) -> None:
     for one in value.split():
         if one not in SUPPORTED_REGIONS:
             raise ValueError(f"{one!r} is no country with telephones; write its two capital letters")
-
-
-def _networks(value: str) -> None:
-    for one in value.split():
-        try:
-            ip_network(one)
-        except ValueError:
-            raise ValueError(
-                f"{one!r} is no network; write ADDRESS/LENGTH without bits behind the length"
-            ) from None
 
 
 def _servers(value: str) -> None:
@@ -95,7 +86,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
             max_length=4096,
             description="Networks of our own machines and people, with spaces between: no DNS list, SPF, DMARC or"
             " reputation stands in their way. Loopback and private addresses always are.",
-            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": _networks},
+            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
         ),
     ] = ""
     regions: Annotated[
@@ -333,6 +324,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     paths: Paths = Paths()
     worker: Work = Work()
     doors: Doors = Doors()
+    engines: Engines = Engines()
     dns: Dns = Dns()
     counters: Counters = Counters()
     cluster: Cluster = Cluster()
@@ -345,15 +337,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     alarm: Alarm = Alarm()
     recheck: Recheck = Recheck()
     mailboxes: Mailboxes = Mailboxes()
+    export: Export = Export()
     log: Log = Log()
 
 
-GROUPS: Final[dict[str, type[msgspec.Struct]]] = {"doors": Doors}  # a section [doors.x] for each member
+GROUPS: Final[dict[str, type[msgspec.Struct]]] = {
+    "doors": Doors,
+    "engines": Engines,
+}  # a section [doors.x] for each member
 SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "site": Site,
     "paths": Paths,
     "worker": Work,
     **{f"doors.{door.name}": door.type for door in msgspec.structs.fields(Doors)},
+    **{f"engines.{engine.name}": engine.type for engine in msgspec.structs.fields(Engines)},
     "dns": Dns,
     "counters": Counters,
     "cluster": Cluster,
@@ -366,5 +363,6 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "alarm": Alarm,
     "recheck": Recheck,
     "mailboxes": Mailboxes,
+    "export": Export,
     "log": Log,
 }

@@ -21,3 +21,34 @@ class Spamd(Door, frozen=True, kw_only=True):
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
+    received: Annotated[
+        bool,
+        Meta(
+            description="Read client, HELO, sender and recipients from what the mail server wrote above the message: spamc tells nothing"
+            " else. Off: whoever hands messages in adds no Received line of its own, and the topmost is a stranger's."
+        ),
+    ] = True
+    scale: Annotated[
+        float,
+        Meta(
+            ge=0.001,
+            le=100,
+            description="What points and lines are multiplied by in answers to spamc: 0.05 makes a spam line of 100 the 5.0 that is"
+            " fixed in some clients.",
+        ),
+    ] = 1.0
+    tell: Annotated[
+        bool,
+        Meta(
+            description="Take what spamc -L and spamc -C say of a message as what the user it names says of it. Everybody who reaches the door can"
+            " name anybody."
+        ),
+    ] = False
+    idle_s: Annotated[
+        float,
+        Meta(ge=1, le=86_400, description="Close a connection on which the client is silent this long."),
+    ] = 30.0
+    request_s: Annotated[
+        float,
+        Meta(ge=1, le=3600, description="A request must be whole within this, however it trickles in."),
+    ] = 120.0

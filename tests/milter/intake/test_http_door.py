@@ -17,7 +17,7 @@ from oborona.errors import StoreFull
 from oborona.milter import sockets
 from oborona.milter.intake.desk import Desk
 from oborona.milter.intake.http_door import AT_ONCE, HttpServer
-from oborona.milter.intake.tokens import Tokens
+from oborona.milter.tokens import Tokens
 from oborona.recheck.ident import sign
 from tests.milter.intake.takings import KEY, Memory
 

@@ -88,6 +88,55 @@ async def test_a_campaign_that_people_complained_of_is_none_however_large(tmp_pa
         assert len(made.boxes.moved) == len(found)
 
 
+async def test_a_restart_forgets_nothing_of_what_runs_away(tmp_path: Path) -> None:
+    async with scene(tmp_path, COMPLAINED, runaway_share=0.05, runaway_messages=20) as made:
+        made.policy = written(tmp_path / "new", ALL)
+        for half in range(2):
+            for one in range(15):
+                await made.deliver(letter(one, another(100 * half + one)))
+            made.engine.add(Cause.POLICY)
+            await made.look()
+            assert made.engine.paused is (half == 1)
+            if not half:
+                await made.end()
+                made.now += 60.0
+                await made.begin()
+        assert len(made.alarms) == 1
+
+
+async def test_a_campaign_is_none_after_a_restart_either(tmp_path: Path) -> None:
+    async with scene(tmp_path, COMPLAINED, runaway_share=0.05, runaway_messages=20) as made:
+        found = [
+            await made.deliver(letter(one, CAMPAIGN), recipients=(f"r{one}@b.example",)) for one in range(25)
+        ]
+        made.say(found[0], 3)
+        await made.look()
+        await made.end()
+        await made.begin()
+        made.policy = written(tmp_path / "new", ALL)
+        last = await made.deliver(letter(99, another(99)))
+        made.engine.add(Cause.POLICY)
+        await made.look()
+        assert made.made(last)
+        assert not made.engine.paused
+
+
+async def test_moves_of_an_hour_ago_count_no_more_after_a_restart(tmp_path: Path) -> None:
+    async with scene(tmp_path, COMPLAINED, runaway_share=0.05, runaway_messages=20) as made:
+        made.policy = written(tmp_path / "new", ALL)
+        for one in range(19):
+            await made.deliver(letter(one, another(one)))
+        made.engine.add(Cause.POLICY)
+        await made.look()
+        await made.end()
+        made.now += HOUR_S
+        await made.begin()
+        await made.deliver(letter(99, another(99)))
+        made.engine.add(Cause.POLICY)
+        await made.look()
+        assert not made.engine.paused
+
+
 def test_the_same_text_without_anybodys_word_runs_away() -> None:
     runaway = Runaway(share=0.1, least=10)
     for one in range(20):

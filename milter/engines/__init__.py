@@ -1,0 +1,1 @@
+"""Other engines that are asked about the same messages: rspamd, SpamAssassin, ClamAV (docs/engines.md)."""

@@ -1,0 +1,76 @@
+"""What an engine is asked about a message, and what all that ask one have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+from oborona.policy.engines import EngineSays
+from oborona.types import Envelope
+
+TOO_LARGE: Final = "too-large"  # why there is no opinion: it was asked about a part, or not at all
+MAX_SYMBOLS: Final = 64  # that are kept of one answer
+MAX_NAME: Final = 100  # characters of a symbol, an action, a virus
+LARGEST: Final = 1e6  # of a score: what is more is as much
+
+
+class Question(NamedTuple):
+    """One message."""
+
+    raw: bytes  # with CRLF; the head where it was too large
+    envelope: Envelope
+    size: int  # bytes of the whole message
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of the message is missing."""
+        return self.size <= len(self.raw)
+
+
+class Client(Protocol):
+    """Speaks to one engine."""
+
+    takes_heads: bool  # of messages that are too large for it
+
+    async def ask(self, question: Question) -> EngineSays:
+        """Return what the engine says of a message; waits for as long as that takes.
+
+        Raises:
+            PeerError: its answer is no answer.
+            OSError: it can't be reached, or hung up.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Return once it says that it is there.
+
+        Raises:
+            PeerError: what it says is something else.
+            OSError: it can't be reached, or hung up.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+def word(text: str) -> str:
+    """Return a word of an engine's as it is kept: printable, and cut."""
+    text = text[:MAX_NAME]
+    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+
+
+def words(found: Iterable[str]) -> tuple[str, ...]:
+    """Return words of an engine's as they are kept: at most `MAX_SYMBOLS`, each once."""
+    kept: dict[str, None] = {}
+    for one in found:
+        if len(kept) == MAX_SYMBOLS:
+            break
+        kept[word(one)] = None
+    return tuple(kept)
+
+
+def number(value: float) -> float:
+    """Return a score as it is kept; one that is not a number counts nothing."""
+    return max(-LARGEST, min(LARGEST, value)) if value == value else 0.0  # noqa: PLR0124 - that is what tells it

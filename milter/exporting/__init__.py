@@ -1,0 +1,1 @@
+"""Tables of who is refused now, written for the mail server's own look-ups."""

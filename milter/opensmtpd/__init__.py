@@ -1,0 +1,1 @@
+"""The adapter for OpenSMTPD: a filter that smtpd starts, and that asks the milter door."""

@@ -1,0 +1,45 @@
+"""Our certificate for STARTTLS, read again when its files change: who renews it restarts nothing."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from pathlib import Path
+
+log = logging.getLogger("oborona.proxy")
+
+
+class Certificate:
+    """A certificate and its key.
+
+    Args:
+        certificate: file, PEM.
+        key: file, PEM; empty: in the same.
+
+    Raises:
+        OSError: a file can't be read, or holds none; `ssl.SSLError` is one.
+    """
+
+    def __init__(self, certificate: str, key: str) -> None:
+        self._files = [Path(certificate), Path(key)] if key else [Path(certificate)]
+        self._seen = self._look()
+        self._context = self._read()
+
+    def context(self) -> ssl.SSLContext:
+        """Return what connections are wrapped in; the last one that could be read."""
+        try:
+            seen = self._look()
+            if seen != self._seen:
+                self._context = self._read()
+                self._seen = seen
+        except OSError as error:
+            log.error("the new certificate can't be read: %s", error)  # noqa: TRY400 - the text says all
+        return self._context
+
+    def _look(self) -> list[tuple[int, int]]:
+        return [(found.st_mtime_ns, found.st_ino) for found in (one.stat() for one in self._files)]
+
+    def _read(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self._files[0], self._files[-1], password="")
+        return context

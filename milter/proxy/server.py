@@ -1,0 +1,111 @@
+"""The proxy on the event loop."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from oborona.authentication.iprev import check_iprev
+from oborona.config import Proxy
+from oborona.dns import Asker
+from oborona.milter.acceptor import Acceptor
+from oborona.milter.door import DoorFactory
+from oborona.milter.guard import Guard
+from oborona.milter.premises import Premises, failure, guard_s
+from oborona.milter.proxy import words
+from oborona.milter.proxy.certificate import Certificate
+from oborona.milter.proxy.passing import Passing
+from oborona.milter.smtp.serving import Hooks
+from oborona.reputation.networks import networks
+from oborona.types import Client
+
+log = logging.getLogger("oborona.proxy")
+
+
+class ProxyServer(Acceptor):
+    """Serves SMTP or LMTP connections of one listening socket.
+
+    Args:
+        settings: of the door.
+        sessions: makes the session of each connection.
+        guard: asks it.
+        asker: of the DNS, for the name of a client.
+        name: ours.
+        spool: folder for messages that do not stay in memory.
+        limit_bytes: what is scanned of a message.
+        note: counts what became of a message or a connection.
+
+    Raises:
+        OSError: the certificate can't be read.
+    """
+
+    def __init__(
+        self,
+        settings: Proxy,
+        sessions: DoorFactory,
+        guard: Guard,
+        asker: Callable[[], Asker],
+        *,
+        name: str,
+        spool: Path,
+        limit_bytes: int,
+        note: Callable[[str], None],
+    ) -> None:
+        super().__init__(
+            idle_s=settings.idle_s,
+            max_sessions=settings.max_connections,
+            log=log,
+            max_per_client=settings.max_per_client,
+            busy=words.BUSY.wire,
+            note=note,
+        )
+        self.settings = settings
+        self.session = sessions
+        self.guard = guard
+        self._asker = asker
+        self.name = name
+        self.spool = spool
+        self.limit_bytes = limit_bytes
+        self.note = note
+        self.log = log
+        self.hooks = Hooks(log)
+        self.trusted = networks(settings.trusted)
+        self.certificate = Certificate(settings.certificate, settings.key) if settings.certificate else None
+
+    async def named(self, client: Client) -> Client:
+        """Return a client with the name that his address leads to, and that leads back, if there is one."""
+        try:
+            found = await check_iprev(client.ip, self._asker())
+        except Exception:  # the crash barrier: a client without a name is a client
+            log.exception("fault in looking up the name of a client")
+            return client
+        return msgspec.structs.replace(client, name=found.name)
+
+    def _connection(self) -> Passing:
+        return Passing(self)
+
+
+async def start(at: Premises, listener: socket.socket) -> ProxyServer:
+    """Open the door; drain it in the end.
+
+    Args:
+        at: what the worker has for it.
+        listener: the socket; it stays the caller's.
+    """
+    work = at.settings.worker
+    server = ProxyServer(
+        at.settings.doors.proxy,
+        at.sessions,
+        Guard(failure(work), guard_s(work)),
+        at.asker,
+        name=at.name,
+        spool=at.state,
+        limit_bytes=work.max_message_bytes,
+        note=at.note,
+    )
+    await server.start(listener)
+    return server

@@ -1,0 +1,207 @@
+"""One connection of a client, served by aiosmtpd on the event loop: what all doors that take mail by it do in the same way.
+
+The library keeps the commands, their order and their errors.  Ours is the content of a message, which goes to a `Spooled` piece by piece instead of
+into memory; and how a connection ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Final, Protocol, cast
+
+from aiosmtpd.smtp import SMTP
+
+from oborona.milter.acceptor import Accepted
+from oborona.milter.smtp.answers import Answer, own
+from oborona.milter.smtp.dots import Undotted
+from oborona.milter.smtp.spooled import Spooled
+
+MAX_COMMAND: Final = 4096  # bytes; Postfix cuts at 2048
+AHEAD_BYTES: Final = 128 * 1024  # of a message, read while the last piece is written
+NO_ROOM: Final = own(452, "4.3.1", "No room for a message now")
+TOO_LARGE: Final = own(552, "5.3.4", "Message is too large")
+
+logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library's: a line for each command
+
+
+class Hooks:
+    """What the library asks of its user.
+
+    Args:
+        log: of the door.
+    """
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+
+    async def handle_exception(self, error: Exception) -> str:
+        """Put off what a fault of ours was in the way of."""
+        self._log.error("a command failed", exc_info=error)
+        return "451 4.3.0 Try again later"
+
+
+class Counting(Protocol):
+    """What a connection needs of its server."""
+
+    @property
+    def draining(self) -> bool:
+        """Whether connections end with their message."""
+        ...
+
+    def left(self, stream: Accepted) -> None:
+        """Count a connection out."""
+        ...
+
+
+class Serving(SMTP):
+    """One connection.
+
+    Args:
+        server: counts it.
+        hooks: one for all connections.
+        name: ours.
+        ident: what greets behind it.
+        idle_s: seconds of silence after which it is closed.
+        max_message_bytes: offered as SIZE.
+        log: of the door.
+    """
+
+    line_length_limit = AHEAD_BYTES
+    command_size_limit = MAX_COMMAND
+
+    def __init__(
+        self,
+        server: Counting,
+        hooks: Hooks,
+        *,
+        name: str,
+        ident: str,
+        idle_s: float,
+        max_message_bytes: int,
+        log: logging.Logger,
+    ) -> None:
+        # the library's own is one for all connections, and grows with each
+        self.command_size_limits = defaultdict(lambda: MAX_COMMAND)
+        self._busy = False  # a message is being taken or judged
+        self._server = server
+        self._log = log
+        super().__init__(
+            hooks,
+            data_size_limit=max_message_bytes,
+            enable_SMTPUTF8=True,
+            hostname=name,
+            ident=ident,
+            timeout=idle_s,
+            loop=asyncio.get_running_loop(),
+        )
+
+    def __dir__(self) -> Iterable[str]:
+        """Return the names of commands: the library looks for them with each connection, and at whatever else it finds."""
+        return _commands(type(self))
+
+    # --- the server's side ---
+
+    @property
+    def _between(self) -> bool:
+        """Whether no message is at hand."""
+        return not self._busy
+
+    def close_if_between(self) -> None:
+        """Close if no message is at hand."""
+        if self._between and self.transport is not None:
+            self.transport.close()
+
+    def close_if_idle(self, due: float) -> None:
+        """Leave it to the library, which has a clock for that."""
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        if self.transport is not None:
+            self._wire.abort()
+
+    @property
+    def _wire(self) -> asyncio.WriteTransport:
+        """The transport; those of uvloop are no instances of asyncio's."""
+        return cast("asyncio.WriteTransport", self.transport)
+
+    # --- the library's side ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve; when all is over the server hears of it."""
+        super().connection_made(transport)
+        assert self._handler_coroutine is not None
+        self._handler_coroutine.add_done_callback(self._over)
+
+    def _timeout_cb(self) -> None:
+        """Close where nothing came for too long; cut where nothing is read either, or what was written would be kept for ever."""
+        if self.transport is None:
+            return
+        if self._wire.get_write_buffer_size():
+            self._wire.abort()
+        else:
+            self._wire.close()
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            if not isinstance(error, ConnectionError):
+                self._log.error("connection closed by a fault of ours", exc_info=error)
+            self.cut()
+        self._server.left(self)
+
+    # --- a message ---
+
+    def _break_off(self) -> None:
+        """Hear no more of a client in the middle of his message: what is not read of it would be taken for commands."""
+        self.cut()
+        assert self._handler_coroutine is not None
+        self._handler_coroutine.cancel()
+
+    async def _take(self, message: Spooled) -> Answer | None:
+        """Read a message to its end; return why it can't be handed on, None where it can.
+
+        Raises:
+            ConnectionResetError: there is no end.
+        """
+        undotted = Undotted()
+        fault: OSError | None = None
+        while not undotted.over:
+            data = await self._reader.read(1 << 30)  # all that is there: what is too much is put back
+            if not data:
+                raise ConnectionResetError("half a message")
+            self._reset_timeout()
+            content = undotted.feed(data)
+            if fault is None:
+                try:
+                    message.write(content)
+                except OSError as error:  # the rest is read all the same
+                    fault = error
+        if undotted.rest:
+            self._reader.feed_data(undotted.rest)
+        if fault is None and not message.too_large:
+            try:
+                message.finish()
+            except OSError as error:
+                fault = error
+        if fault is not None:
+            self._log.error("a message can't be kept: %s", fault)
+            return NO_ROOM
+        return TOO_LARGE if message.too_large else None
+
+
+def octets(argument: str | None) -> bytes:
+    """Return an argument as it came; the library reads it as UTF-8."""
+    return (argument or "").encode("utf-8", "surrogateescape")
+
+
+def _commands(kind: type[Any]) -> list[str]:
+    found = _COMMANDS.get(kind)
+    if found is None:
+        names = {name for one in kind.__mro__ for name in vars(one)}
+        found = _COMMANDS[kind] = sorted(name for name in names if name.startswith("smtp_"))
+    return found
+
+
+_COMMANDS: Final[dict[type[Any], list[str]]] = {}

@@ -1,0 +1,121 @@
+"""Who comes to a full door: told so in the door's own words, and shown out.
+
+A word that is written and followed by a close at once is often not heard: what the peer has sent by then makes the kernel reset the
+connection, and the word is lost with it.  So the peer is listened to for a moment, and what it says goes nowhere.  There is room for few of them at
+a time; further ones are closed without a word, as they are where the protocol has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final, cast
+
+AT_ONCE: Final = 64  # who is being told, at a time
+HEAR_OUT_S: Final = 2.0  # a client on the same machine has read its answer by then
+HEAR_OUT_BYTES: Final = 4 * 1024 * 1024  # of a message that is written before the answer is read
+SAY_EVERY_S: Final = 60.0  # a line in the log, whoever knocks
+
+
+class Said:
+    """Says something in the log now and then, and how often it was so.
+
+    Args:
+        log: of the protocol.
+        every_s: seconds between two lines.
+    """
+
+    def __init__(self, log: logging.Logger, every_s: float = SAY_EVERY_S) -> None:
+        self._log = log
+        self._every_s = every_s
+        self._times: dict[str, int] = {}
+        self._next: dict[str, float] = {}
+
+    def say(self, words: str, now: float) -> None:
+        """Say it, unless that was done a moment ago; `now` is the loop's time."""
+        times = self._times.get(words, 0) + 1
+        if now < self._next.get(words, now):
+            self._times[words] = times
+            return
+        self._times[words] = 0
+        self._next[words] = now + self._every_s
+        self._log.warning("%s%s", words, f" ({times} times since it was last said)" if times > 1 else "")
+
+
+class TurnedAway:
+    """Those who are turned away from one door.
+
+    Args:
+        busy: what they are told; empty: nothing.
+    """
+
+    def __init__(self, busy: bytes) -> None:
+        self._busy = busy
+        self._being_told: set[asyncio.Task[None]] = set()
+        self._leaving: set[_Leaving] = set()
+
+    def tell(self, peer: socket.socket) -> None:
+        """Tell somebody who was just accepted, and close; never raises, never waits."""
+        if not self._busy or len(self._being_told) + len(self._leaving) >= AT_ONCE:
+            peer.close()
+            return
+        task = asyncio.get_running_loop().create_task(self._tell(peer))
+        self._being_told.add(task)
+        task.add_done_callback(self._being_told.discard)
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        for task in self._being_told:
+            task.cancel()
+        for leaving in list(self._leaving):
+            leaving.cut()
+
+    async def _tell(self, peer: socket.socket) -> None:
+        leaving = _Leaving(self._busy, self._leaving.discard)
+        self._leaving.add(leaving)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: leaving, peer)
+        except BaseException as error:
+            self._leaving.discard(leaving)
+            peer.close()
+            if not isinstance(error, OSError):
+                raise
+
+
+class _Leaving(asyncio.Protocol):
+    """One of them."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, busy: bytes, gone: Callable[[_Leaving], None]) -> None:
+        self._busy = busy
+        self._gone = gone
+        self._heard = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say it, and that there is no more to say."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(HEAR_OUT_S, self._transport.abort)
+        self._transport.write(self._busy)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def data_received(self, data: bytes) -> None:
+        """Hear the peer out, within bounds."""
+        self._heard += len(data)
+        if self._heard > HEAR_OUT_BYTES:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._gone(self)
+
+    def cut(self) -> None:
+        """Close without ceremony."""
+        if self._timer is not None:  # else it is not even here yet
+            self._transport.abort()

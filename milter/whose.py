@@ -1,0 +1,31 @@
+"""Whose a connection is, where connections are limited for each client."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import struct
+from typing import Final
+
+_NETWORK: Final = 64  # bits of an IPv6 address that one customer is given whole
+_CRED: Final = struct.Struct("3i")  # pid, uid, gid
+
+
+def whose(peer: socket.socket) -> str:
+    """Return a name for the client of an accepted socket: its IPv4 address, the /64 of its IPv6 address, or the user at the other end of a socket file.
+
+    Empty where the kernel does not say, for the client is gone.
+    """
+    try:
+        if peer.family == socket.AF_UNIX:
+            _, uid, _ = _CRED.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CRED.size))
+            return f"user {uid}"
+        host: str = peer.getpeername()[0]
+    except OSError:
+        return ""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((int(address), _NETWORK), strict=False))
+    return str(address)

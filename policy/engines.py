@@ -1,0 +1,302 @@
+"""Other engines that look at the same message: what each says of it, and what that makes of our verdict; pure.
+
+An engine's own words (`EngineSays`) are evidence: they are kept as they came.  What they stand for is policy: each engine has a column, good, perhaps or
+certain, or unknown where it gave no answer in time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is done, by our
+column and the severest of the others:
+
+    the others say    good      perhaps   certain
+    ours good         accept    spam      reject
+    ours perhaps      spam      spam      reject
+    ours certain      reject    reject    reject
+
+Unknown is no column: the verdict is that of the others.  Lists of the site and of readers stand above all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from oborona.policy.engine_table import EngineName, EnginesTable
+from oborona.policy.facts import Facts
+from oborona.policy.load import Policy
+from oborona.policy.rules import VerdictLines
+from oborona.types import Action, Envelope, Finding, Mode, RuleHit, Verdict, Would
+
+VIRUS: Final = "virus"
+FINDINGS: Final = {VIRUS: "a file in which an engine that knows viruses by name is certain to have found one"}
+"""name -> what it says"""
+SHOWN: Final = 8  # symbols in the words of a hit
+
+_FOUND: Final = "found"
+
+
+class Says(StrEnum):
+    """What an engine's opinion stands for."""
+
+    GOOD = "good"
+    PERHAPS = "perhaps"
+    CERTAIN = "certain"
+    UNKNOWN = "unknown"  # it gave no answer
+
+
+_COLUMNS: Final = (Says.GOOD, Says.PERHAPS, Says.CERTAIN)
+_OURS: Final = {Action.ACCEPT: 0, Action.SPAM: 1, Action.REJECT: 2}
+
+
+class EngineSays(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one engine said of a message, in its own words: printable, and cut."""
+
+    engine: EngineName
+    action: str = ""  # rspamd's; of clamd "found" or "ok"
+    score: float | None = None
+    line: float | None = None  # the score that it holds its own to
+    symbols: tuple[str, ...] = ()  # rules of its own that fired, weightiest first
+    virus: str = ""  # the name that clamd has for it
+    unknown: str = ""  # why it has no opinion; empty = it has one
+    ms: float = 0.0  # that it took
+
+
+class Asked(Protocol):
+    """Engines that are being asked about one message."""
+
+    async def said(self) -> tuple[EngineSays, ...]:
+        """Return what all of them say, once the last has answered or missed its deadline; never raises."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop asking: nobody waits for the answer any more."""
+        ...
+
+
+class Engines(Protocol):
+    """Engines beside ours."""
+
+    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+        """Begin to ask them about a message; returns at once, None where nobody is to be asked.
+
+        Args:
+            raw: the message, or its head.
+            envelope: of the message.
+            size: bytes of the whole message.
+            policy: to judge by.
+        """
+        ...
+
+
+class Alone:
+    """There is no other engine."""
+
+    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+        """Ask nobody."""
+        return None
+
+
+class Remembered:
+    """Engines whose words on a message are known from when it came.
+
+    Args:
+        words: of each that was asked.
+    """
+
+    def __init__(self, words: tuple[EngineSays, ...]) -> None:
+        self._words = words
+
+    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+        """Ask nobody."""
+        return self if self._words else None
+
+    async def said(self) -> tuple[EngineSays, ...]:
+        """Return the words."""
+        return self._words
+
+    def cancel(self) -> None:
+        """Nobody is being asked."""
+
+
+def says(one: EngineSays, table: EnginesTable) -> Says:
+    """Return what an engine's words stand for under a policy."""
+    if one.unknown:
+        return Says.UNKNOWN
+    return _READINGS[one.engine](one, table)
+
+
+def _rspamd(one: EngineSays, table: EnginesTable) -> Says:
+    if one.action in table.rspamd_certain:
+        return Says.CERTAIN
+    return Says.PERHAPS if one.action in table.rspamd_perhaps else Says.GOOD
+
+
+def _spamd(one: EngineSays, table: EnginesTable) -> Says:
+    if one.score is None or one.line is None or one.score < one.line:
+        return Says.GOOD
+    return Says.CERTAIN if one.score >= table.spamd_certain else Says.PERHAPS
+
+
+def _clamd(one: EngineSays, table: EnginesTable) -> Says:
+    if one.action != _FOUND:
+        return Says.GOOD
+    return Says.PERHAPS if one.virus.startswith(table.clamd_perhaps) else Says.CERTAIN
+
+
+_READINGS: Final[Mapping[EngineName, Callable[[EngineSays, EnginesTable], Says]]] = {
+    "rspamd": _rspamd,
+    "spamd": _spamd,
+    "clamd": _clamd,
+}
+
+
+def engine_facts(said: Iterable[EngineSays], table: EnginesTable) -> dict[str, Any]:
+    """Return the facts that are read off what engines said."""
+    found: dict[str, Any] = {}
+    for one in said:
+        found[f"{one.engine}_says"] = says(one, table).value
+        if one.engine == "clamd":
+            found["clamd_virus"] = one.virus
+        else:
+            found[f"{one.engine}_score"] = one.score
+            found[f"{one.engine}_symbols"] = frozenset(one.symbols)
+    return found
+
+
+def engine_findings(said: Iterable[EngineSays], table: EnginesTable) -> list[Finding]:
+    """Return what is found by engines whose word counts: a virus, which no reader's list lets in."""
+    return [
+        Finding(VIRUS, f"{one.engine}: {one.virus}")
+        for one in said
+        if one.virus and one.engine not in table.shadow and says(one, table) is Says.CERTAIN
+    ]
+
+
+def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) -> Facts:
+    """Return facts as a policy reads what engines said, whatever another made of it.
+
+    Args:
+        facts: of the message.
+        said: of the message, too.
+        table: of the policy.
+    """
+    names = {one.name for one in engine_findings(said, table)}
+    return msgspec.structs.replace(
+        facts, findings=(facts.findings - FINDINGS.keys()) | names, **engine_facts(said, table)
+    )
+
+
+def together(
+    verdict: Verdict, said: Sequence[EngineSays], table: EnginesTable, lines: VerdictLines
+) -> Verdict:
+    """Return the verdict of all engines together, ours among them.
+
+    Args:
+        verdict: ours.
+        said: what the others say.
+        table: of the policy.
+        lines: that verdicts are shown with.
+
+    Returns:
+        The same where nobody else has an opinion. Else our score, held to the line of what is done; `decided_by` is another engine's where the table made
+        something else of it than ours alone. `would` is what those in shadow mode, and all else that is, would have made of it.
+    """
+    if not said:
+        return verdict
+    live = [one for one in said if one.engine not in table.shadow]
+    action = table_says(verdict.action, live, table)
+    decider = "" if action is verdict.action else _decider(live, table)
+    hits = sorted(filter(None, (_hit(one, table) for one in said)), key=lambda hit: hit.name != decider)
+    return msgspec.structs.replace(
+        verdict,
+        action=action,
+        line=_line(action, lines) if decider else verdict.line,
+        decided_by=decider or verdict.decided_by,
+        rules=(
+            *(hit for hit in hits if hit.mode is Mode.LIVE),
+            *verdict.rules,
+            *(hit for hit in hits if hit.mode is Mode.SHADOW),
+        ),
+        would=_would(verdict, said, action, table, lines),
+    )
+
+
+def table_says(ours: Action, said: Iterable[EngineSays], table: EnginesTable) -> Action:
+    """Return what the table makes of our own action and of what others say."""
+    row = _OURS.get(ours)
+    column = _severest(said, table)
+    if row is None or column is None:
+        return ours
+    return Action((table.ours_good, table.ours_perhaps, table.ours_certain)[row][column])
+
+
+def action_of(ours: Action, said: Sequence[EngineSays], table: EnginesTable) -> Action:
+    """Return what is done where ours alone would do this; those in shadow mode do nothing."""
+    return table_says(ours, (one for one in said if one.engine not in table.shadow), table)
+
+
+def _counted(one: EngineSays, table: EnginesTable) -> int | None:
+    """Return the column of an engine; None for unknown."""
+    found = says(one, table)
+    if found is Says.UNKNOWN:
+        return None
+    if found is Says.CERTAIN and one.engine in table.never_refuse:
+        found = Says.PERHAPS
+    return _COLUMNS.index(found)
+
+
+def _severest(said: Iterable[EngineSays], table: EnginesTable) -> int | None:
+    return max((column for one in said if (column := _counted(one, table)) is not None), default=None)
+
+
+def _decider(said: Sequence[EngineSays], table: EnginesTable) -> str:
+    """Return the name of the engine whose column decided: the first of the severest."""
+    severest = _severest(said, table)
+    return next(rule_name(one.engine) for one in said if _counted(one, table) == severest)
+
+
+def rule_name(engine: EngineName) -> str:
+    """Return how verdicts, headers and logs name an engine."""
+    return f"ENGINE_{engine.upper()}"
+
+
+def _line(action: Action, lines: VerdictLines) -> float:
+    return lines.reject_score if action is Action.REJECT else lines.spam_score
+
+
+def _hit(one: EngineSays, table: EnginesTable) -> RuleHit | None:
+    """Return an engine's part in a verdict; None where it is good or unknown."""
+    if says(one, table) not in (Says.PERHAPS, Says.CERTAIN):
+        return None
+    mode = Mode.SHADOW if one.engine in table.shadow else Mode.LIVE
+    return RuleHit(name=rule_name(one.engine), score=0.0, say=told(one), mode=mode)
+
+
+def told(one: EngineSays) -> str:
+    """Return an engine's words in one line."""
+    if one.unknown:
+        return f"unknown: {one.unknown}"
+    if one.virus:
+        return one.virus
+    parts = [one.action] if one.action else []
+    if one.score is not None:
+        parts.append(f"{one.score:.1f} / {one.line:g}" if one.line is not None else f"{one.score:.1f}")
+    more = len(one.symbols) - SHOWN
+    named = ", ".join(one.symbols[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return " ".join(parts) + (f": {named}" if named else "")
+
+
+def _would(
+    verdict: Verdict, said: Sequence[EngineSays], given: Action, table: EnginesTable, lines: VerdictLines
+) -> Would | None:
+    """Return what everything in shadow mode would have made of it, None where that is what was given."""
+    ours = verdict.would or verdict
+    action = table_says(ours.action, said, table)
+    if action is given:
+        return None
+    changed = action is not ours.action
+    return Would(
+        action=action,
+        score=ours.score,
+        line=_line(action, lines) if changed else ours.line,
+        decided_by=_decider(said, table) if changed else ours.decided_by,
+    )

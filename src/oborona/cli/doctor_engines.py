@@ -1,0 +1,64 @@
+"""What `oborona doctor` says of other engines: whether each answers, and how the workers find it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import ConfigError, OboronaError, StoreError
+from oborona.milter import status
+from oborona.milter.engines.asking import Spoken, spoken
+from oborona.milter.service import site_name
+
+
+def engines(asked: Asked) -> Iterator[Report]:
+    """Look at the engines that are set."""
+    settings = asked.loaded.settings
+    try:
+        found = list(spoken(settings, site_name(asked.loaded), time.time))
+    except ConfigError as error:
+        yield Report("engines", State.WRONG, str(error))
+        return
+    if found:
+        yield from asyncio.run(_pings(found))
+        yield from _seen(asked)
+
+
+async def _pings(found: list[Spoken]) -> list[Report]:
+    return [await _ping(one) for one in found]
+
+
+async def _ping(one: Spoken) -> Report:
+    what, where = f"engine {one.name}", one.settings.ask
+    try:
+        async with asyncio.timeout(one.settings.deadline_s):
+            await one.client.ping()
+    except TimeoutError:
+        return Report(what, State.WRONG, f"{where}: no answer within {one.settings.deadline_s:g} s")
+    except (OboronaError, OSError) as error:
+        return Report(what, State.WRONG, f"{where}: {error}")
+    finally:
+        await one.client.close()
+    return Report(what, State.FINE, f"{where} answers")
+
+
+def _seen(asked: Asked) -> Iterator[Report]:
+    try:
+        workers = status.read(asked.state, time.time())
+    except StoreError:
+        return  # another report says so
+    for worker in workers:
+        for name, how in worker.engines.items():
+            if how.away:
+                yield Report(
+                    f"engine {name}",
+                    State.WRONG,
+                    f"worker {worker.worker} does without it since {_clock(how.since)}: {how.why}",
+                )
+
+
+def _clock(when: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(when))

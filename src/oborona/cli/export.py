@@ -1,0 +1,53 @@
+"""`oborona export`: the tables for the mail server's own look-ups, written at once."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.cli.owner import as_owner_of
+from oborona.milter.exporting.exporter import Exporter
+from oborona.milter.exporting.files import Files, Tables
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@pass_asked
+def export(asked: Asked, dry_run: bool) -> None:
+    """Write the tables of [export] now, for a mail server's own look-ups (docs/exim.md).
+
+    The keeper does it every export.interval_s by itself. Exit status 1 where something could not be asked, and is not in them.
+    """
+    settings = asked.loaded.settings
+    if not dry_run and not settings.export.folder:
+        raise click.UsageError("export.folder is not set: there is nowhere to write")
+    with as_owner_of(asked.state):
+        found = Exporter(settings, asked.state).round(time.time())
+        if dry_run:
+            _show(found.tables)
+        else:
+            changed = Files(settings.export).write(found.tables)
+            echo(f"{settings.export.folder}: wrote {', '.join(changed)}; {_count(found.tables)}")
+    for trouble in found.troubles:
+        click.echo(f"oborona: {trouble}; what it would say is not in the tables", err=True)
+    if found.troubles:
+        sys.exit(1)
+
+
+def _show(found: Tables) -> None:
+    for sort, rows in (
+        ("client", found.clients.items()),
+        ("network", ((str(one), row) for one, row in found.networks)),
+        ("sender", found.senders.items()),
+    ):
+        for key, row in rows:
+            echo(f"{sort} {key} {row.line}")
+    echo(_count(found))
+
+
+def _count(found: Tables) -> str:
+    return f"{len(found.clients)} clients, {len(found.networks)} networks, {len(found.senders)} senders"

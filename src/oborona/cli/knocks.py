@@ -1,0 +1,55 @@
+"""How each door is knocked at: what is said there that changes nothing, and how the answer begins of who belongs there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from oborona.config import Address, Door, Settings
+
+HEARD: Final = 5  # bytes of an answer that tell
+
+
+class Knock(NamedTuple):
+    """A door that is open, and how to knock."""
+
+    name: str
+    setting: str
+    address: Address
+    kind: str  # of program that answers there
+    hello: bytes  # what a client could say first
+    reply: re.Pattern[bytes]  # how it is answered
+
+
+_MILTER: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # negotiation of version 6
+_NOWHERE: Final = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"  # a state in which nothing is asked
+_SILENT_SCRIPT: Final = b"VERSION\tscript\t4\t0\n-\n\n"
+_DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
+    ("milter", "door", "milter", _MILTER, ".{4}O"),
+    ("policy_service", "policy service", "policy service", _NOWHERE, "actio"),
+    ("exim", "door for Exim", "service for Exim", b"oborona/1 ping\n", "verdi"),
+    ("spamd", "door of spamd", "spamd", b"PING SPAMC/1.5\r\n\r\n", "SPAMD"),
+    ("http", "door for HTTP", "web server", b"GET /v1/health HTTP/1.0\r\n\r\n", "HTTP/"),
+    ("proxy", "proxy", "mail server", b"QUIT\r\n", "220 "),
+    ("delivery", "delivery door", "LMTP server", b"QUIT\r\n", "220 "),
+)
+
+
+def knocks(settings: Settings) -> Iterator[Knock]:
+    """Yield how to knock at each door that the settings open, those of the intake behind those of the workers."""
+    for section, name, kind, hello, reply in _DOORS:
+        door: Door = getattr(settings.doors, section)
+        if door.listen:
+            yield Knock(name, f"doors.{section}.listen", door.address, kind, hello, _begins(reply))
+    intake = settings.intake
+    if intake.listen:
+        script = ("script service", _SILENT_SCRIPT, _begins("[+-]\n"))
+        yield Knock("feedback door", "intake.listen", intake.address, *script)
+    if intake.http_listen:
+        web = ("web server", b"GET /health HTTP/1.0\r\n\r\n", _begins("HTTP/"))
+        yield Knock("HTTP door", "intake.http_listen", intake.http_address, *web)
+
+
+def _begins(pattern: str) -> re.Pattern[bytes]:
+    return re.compile(pattern.encode(), re.DOTALL)

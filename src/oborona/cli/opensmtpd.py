@@ -1,0 +1,51 @@
+"""`oborona opensmtpd-filter`: what smtpd of OpenSMTPD starts, and asks about its mail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.config.address import Address, parse_address
+from oborona.milter.opensmtpd.filter import AWAY, PROCEED, Filter
+from oborona.milter.opensmtpd.link import Link
+
+MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
+
+
+@click.command(name="opensmtpd-filter")
+@click.option("--milter", metavar="ADDRESS", help="The daemon's milter door; default: as set.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["accept", "tempfail"]),
+    help="Where the daemon does not answer; default: as set.",
+)
+@click.option(
+    "--patience", default=60.0, metavar="SECONDS", help="For one answer of the daemon; default: 60."
+)
+@pass_asked
+def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str | None, patience: float) -> None:
+    """Be a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its protocol on standard input and output.
+
+    With both options it reads no settings, and can be any user that may use the daemon's socket.
+    """
+    address = parse_address(milter or asked.loaded.settings.doors.milter.listen)
+    away = PROCEED if (on_failure or asked.loaded.settings.worker.on_failure) == "accept" else AWAY
+    try:
+        smtpd = socket.socket(fileno=os.dup(0))
+    except OSError:
+        raise click.UsageError(
+            "standard input is no socket: OpenSMTPD starts this, see docs/opensmtpd.md"
+        ) from None
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")  # smtpd puts it into its log
+    asyncio.run(_serve(smtpd, address, away, patience))
+
+
+async def _serve(smtpd: socket.socket, address: Address, away: str, patience_s: float) -> None:
+    reader, writer = await asyncio.open_connection(sock=smtpd, limit=MAX_LINE)
+    await Filter(lambda: Link.to(address), writer.write, away, patience_s).run(reader)
+    writer.close()
