@@ -32,11 +32,11 @@ WHOLE: Final = 16_384  # octets looked at
 LINES: Final = 24
 
 _BRACKETS: Final = r"\[(?:IPv6:)?([0-9A-Fa-f.:]{2,45})\]"
-_NAMED: Final = re.compile(rf"from (.+) \((\S+) (?:{_BRACKETS}|\[local\])( \(may be forged\))?\)")
-_UNNAMED: Final = re.compile(rf"from (.+) \({_BRACKETS}\)")
-_EXIM_NAMED: Final = re.compile(rf"from (\S+) \({_BRACKETS}(?::\d+)?(?: helo=(.*?))?(?: ident=\S*)?\)")
+_NAMED: Final = re.compile(rf"from (.+) \((?:\S*@)?(\S+) (?:{_BRACKETS}|\[local\])( \(may be forged\))?\)")
+_UNNAMED: Final = re.compile(rf"from (.+) \((?:\S*@)?{_BRACKETS}\)")
+_EXIM_NAMED: Final = re.compile(rf"from (\S+) \({_BRACKETS}(?::\d+)?(?: helo=(.*?))?(?: ident=.*)?\)")
 _EXIM_UNNAMED: Final = re.compile(
-    rf"from {_BRACKETS}(?::\d+)?(?: \((?:port=\d+ ?)?(?:helo=(.*?))?(?: ?ident=\S*)?\))?"
+    rf"from {_BRACKETS}(?::\d+)?(?: \((?:port=\d+ ?)?(?:helo=(.*?))?(?: ?ident=.*)?\))?"
 )
 _QMAIL: Final = re.compile(r"from (\S+)(?: \(HELO (\S*)\))? \((?:[^()\s@]*@)?([0-9A-Fa-f.:]{2,45})\)")
 _QMAIL_QUEUE: Final = re.compile(r"\(qmail \d+ invoked (from network|by .*|for .*)\)(?:;.*)?")

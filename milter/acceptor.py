@@ -164,7 +164,7 @@ class Acceptor(ABC):
         if self.sessions >= self._max_sessions:
             self._hear(on=False)
             if not self._tells:
-                self._rarely.say(f"{self.sessions} sessions are open: the next ones wait", self._loop.time())
+                self._say("full", f"{self.sessions} sessions are open: the next ones wait")
             elif self._turning is None:
                 self._turning = self._loop.call_later(YIELD_S, self._turn_all_away)
         arrival = self._loop.create_task(self._admit(connection, peer))
@@ -180,7 +180,8 @@ class Acceptor(ABC):
         except OSError as error:
             if error.errno not in _EXHAUSTED:
                 raise
-            self._log.error("cannot accept: %s, pausing for %g s", error.strerror, EXHAUSTED_S)
+            words = f"cannot accept: {error.strerror}, pausing for {EXHAUSTED_S:g} s"
+            self._rarely.say("exhausted", words, self._loop.time(), level=logging.ERROR)
             self._hear(on=False)
             self._loop.call_later(EXHAUSTED_S, self._resume)
             return None
@@ -203,8 +204,11 @@ class Acceptor(ABC):
 
     def _turn_away(self, peer: socket.socket, outcome: str, words: str) -> None:
         self._note(outcome)
-        self._rarely.say(words, self._loop.time())
+        self._say(outcome, words)
         self._turned_away.tell(peer)
+
+    def _say(self, what: str, words: str) -> None:
+        self._rarely.say(what, words, self._loop.time())
 
     async def _admit(self, connection: Accepted, peer: socket.socket) -> None:
         try:

@@ -18,6 +18,7 @@ from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
 from oborona.milter.policy_service.server import PolicyServer
 from oborona.milter.premises import Premises, Server, Start, failure, glance_guard_s, guard_s
+from oborona.milter.proxy.server import check as check_proxy
 from oborona.milter.proxy.server import start as proxy
 from oborona.milter.spamd.server import start as spamd
 
@@ -67,7 +68,7 @@ async def _policy_service(at: Premises, listener: socket.socket) -> Server:
 
 
 async def _http(at: Premises, listener: socket.socket) -> Server:
-    from oborona.milter.http.server import start  # noqa: PLC0415 - 10 MB, where the door is open
+    from oborona.milter.http.server import start  # noqa: PLC0415 - 6 MB, where the door is open
 
     return await start(at, listener)
 
@@ -104,11 +105,13 @@ def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> li
         listen: opens one.
 
     Raises:
-        ConfigError: nobody can tell who may use the HTTP door.
+        ConfigError: nobody can tell who may use the HTTP door, or the proxy leads nowhere.
         SocketError: one can't be opened.
     """
     if settings.doors.http.listen:
         http_keys(settings.doors.http)
+    if settings.doors.proxy.listen:
+        check_proxy(settings.doors.proxy)
     return [
         Entrance(listen(getattr(settings.doors, name)), name, start, content)
         for name, start, content in OPEN

@@ -26,7 +26,7 @@ METRICS: Final = (
     Description(
         "oborona_door",
         "What became of requests and connections at a door: answered; busy: told to come again; crowded: too many connections of one client;"
-        " broken, timeout, unauthorized, too-large, failed: no answer of a scan.",
+        " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the milter and the policy service, crowded alone.",
         ("door", "outcome"),
         counts=True,
     ),

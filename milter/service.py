@@ -114,7 +114,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         if Role.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
             jobs.append(Job(name="keeper", run=keeper))
-            if loaded.settings.export.folder:  # a process of its own: rounds take long, and what is found late is moved late
+            if loaded.settings.export.folder:
+                # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
                 jobs.append(Job(name="exporter", run=run_exporter))
         grace_s = loaded.settings.worker.drain_s + 5.0

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Final, cast
 
 AT_ONCE: Final = 64  # who is being told, at a time
@@ -33,15 +34,23 @@ class Said:
         self._times: dict[str, int] = {}
         self._next: dict[str, float] = {}
 
-    def say(self, words: str, now: float) -> None:
-        """Say it, unless that was done a moment ago; `now` is the loop's time."""
-        times = self._times.get(words, 0) + 1
-        if now < self._next.get(words, now):
-            self._times[words] = times
+    def say(self, what: str, words: str, now: float, *, level: int = logging.WARNING) -> None:
+        """Say it, unless the like was said a moment ago.
+
+        Args:
+            what: of the like of this; one of few.
+            words: for the log.
+            now: the loop's time.
+            level: in the log.
+        """
+        times = self._times.get(what, 0) + 1
+        if now < self._next.get(what, now):
+            self._times[what] = times
             return
-        self._times[words] = 0
-        self._next[words] = now + self._every_s
-        self._log.warning("%s%s", words, f" ({times} times since it was last said)" if times > 1 else "")
+        self._times[what] = 0
+        self._next[what] = now + self._every_s
+        more = f" ({times} times since it was last said)" if times > 1 else ""
+        self._log.log(level, "%s%s", words, more)
 
 
 class TurnedAway:
@@ -53,35 +62,35 @@ class TurnedAway:
 
     def __init__(self, busy: bytes) -> None:
         self._busy = busy
-        self._being_told: set[asyncio.Task[None]] = set()
         self._leaving: set[_Leaving] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def tell(self, peer: socket.socket) -> None:
         """Tell somebody who was just accepted, and close; never raises, never waits."""
-        if not self._busy or len(self._being_told) + len(self._leaving) >= AT_ONCE:
+        if not self._busy or len(self._leaving) >= AT_ONCE:
             peer.close()
             return
-        task = asyncio.get_running_loop().create_task(self._tell(peer))
-        self._being_told.add(task)
-        task.add_done_callback(self._being_told.discard)
+        leaving = _Leaving(self._busy, self._leaving.discard)
+        self._leaving.add(leaving)
+        task = asyncio.get_running_loop().create_task(self._tell(leaving, peer))
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._told, leaving, peer))
 
     def cut(self) -> None:
         """Close without ceremony."""
-        for task in self._being_told:
+        for task in self._tasks:
             task.cancel()
         for leaving in list(self._leaving):
             leaving.cut()
 
-    async def _tell(self, peer: socket.socket) -> None:
-        leaving = _Leaving(self._busy, self._leaving.discard)
-        self._leaving.add(leaving)
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: leaving, peer)
-        except BaseException as error:
+    async def _tell(self, leaving: _Leaving, peer: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: leaving, peer)
+
+    def _told(self, leaving: _Leaving, peer: socket.socket, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or task.exception() is not None:  # it was gone, or we are going
             self._leaving.discard(leaving)
             peer.close()
-            if not isinstance(error, OSError):
-                raise
 
 
 class _Leaving(asyncio.Protocol):

@@ -353,7 +353,9 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    def _status(self, asking: Asking, tally: status.Tally, crowd: Crowd, line: Line, late: LateReading) -> status.Status:
+    def _status(
+        self, asking: Asking, tally: status.Tally, crowd: Crowd, line: Line, late: LateReading
+    ) -> status.Status:
         """Return what this worker has to say of itself."""
         return status.Status(
             worker=self._number,

@@ -1,11 +1,13 @@
 """A connection to an engine for one question: the question sent, and the answer read to its end, both at once.
 
-An engine may answer, and hang up, before it has read all of a question: what it said by then is its answer.
+An engine may answer, and hang up, before it has read all of a question: what it said by then is its answer.  So both sides work on the socket itself: a
+stream of asyncio that can't write any more throws away what is still to be read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
@@ -29,33 +31,54 @@ async def exchange(address: Address, question: Iterable[bytes], *, most: int, en
         PeerError: the answer is longer.
         OSError: it can't be reached, or the connection broke and nothing was said.
     """
+    loop = asyncio.get_running_loop()
+    with await _connected(address, loop) as line:
+        sending = loop.create_task(_sent(line, question, ends=ends))
+        try:
+            return await _to_the_end(line, most)
+        finally:
+            sending.cancel()
+            await asyncio.wait([sending])  # the socket is closed when nobody works on it any more
+
+
+async def _connected(address: Address, loop: asyncio.AbstractEventLoop) -> socket.socket:
     if isinstance(address, UnixAddress):
-        reader, writer = await asyncio.open_unix_connection(address.path)
-    else:
-        reader, writer = await asyncio.open_connection(address.host, address.port)
-    reading = asyncio.get_running_loop().create_task(_to_the_end(reader, most))
-    reading.add_done_callback(lambda task: task.cancelled() or task.exception())  # told below, or to nobody
-    try:
-        with suppress(ConnectionError):
-            for piece in question:
-                if reading.done():
-                    break
-                writer.write(piece)
-                await writer.drain()
-            if ends:
-                writer.write_eof()
-        return await reading
-    finally:
-        reading.cancel()
-        writer.transport.abort()
+        return await _opened(socket.AF_UNIX, address.path, loop)
+    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    for family, _, _, _, where in found[:-1]:
         with suppress(OSError):
-            await writer.wait_closed()
+            return await _opened(family, where, loop)
+    family, _, _, _, where = found[-1]
+    return await _opened(family, where, loop)
 
 
-async def _to_the_end(reader: asyncio.StreamReader, most: int) -> bytes:
+async def _opened(
+    family: int, where: str | tuple[object, ...], loop: asyncio.AbstractEventLoop
+) -> socket.socket:
+    line = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        line.setblocking(False)
+        await loop.sock_connect(line, where)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+async def _sent(line: socket.socket, question: Iterable[bytes], *, ends: bool) -> None:
+    loop = asyncio.get_running_loop()
+    with suppress(OSError):  # what comes back says more
+        for piece in question:
+            await loop.sock_sendall(line, piece)
+        if ends:
+            line.shutdown(socket.SHUT_WR)
+
+
+async def _to_the_end(line: socket.socket, most: int) -> bytes:
+    loop = asyncio.get_running_loop()
     octets = bytearray()
     try:
-        while chunk := await reader.read(READ_BYTES):
+        while chunk := await loop.sock_recv(line, READ_BYTES):
             octets += chunk
             if len(octets) > most:
                 raise PeerError(f"an answer of more than {most} bytes")

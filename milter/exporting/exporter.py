@@ -71,6 +71,7 @@ class Exporter:
         if self._policy.look() or self._listed is None:
             policy = self._policy.current
             assert policy is not None
+            self._listed = None  # what was said before is not said for a policy that can't be read
             self._listed = listed(policy, self._policy.folder)
         said, troubles = self._listed, list[str]()
         pins = NOTHING

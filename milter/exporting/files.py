@@ -34,6 +34,7 @@ SQLITE: Final = "oborona.sqlite"
 CLIENTS: Final = "clients.cdb"
 NETWORKS: Final = "clients.ipl"
 SENDERS: Final = "senders.cdb"
+ALL: Final = (SQLITE, NETWORKS, CLIENTS, SENDERS)
 APPLICATION_ID: Final = 0x4F424558  # "OBEX"
 
 _COLUMNS: Final = "address TEXT PRIMARY KEY, verdict TEXT NOT NULL, code INTEGER NOT NULL, text TEXT NOT NULL, why TEXT NOT NULL, until INTEGER NOT NULL"
@@ -88,8 +89,8 @@ class Files:
             name
             for name, octets in (
                 (SQLITE, _sqlite(wanted)),
+                (NETWORKS, _ipl(wanted)),  # whoever finds clients looks for networks next
                 (CLIENTS, _cdb(wanted.clients)),
-                (NETWORKS, _ipl(wanted)),
                 (SENDERS, _cdb(wanted.senders)),
             )
             if self._write(name, octets)

@@ -11,7 +11,7 @@ from oborona.counters.stored import StoredCounters
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.milter.exporting.listed import Listed
-from oborona.milter.exporting.row import Row, refused
+from oborona.milter.exporting.row import MAX_WHY, Row, refused
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.known import Known, asked
 from oborona.policy.own import is_own
@@ -51,8 +51,8 @@ def pinned(pins: Iterable[Pin], hasher: Hasher, said: Listed, own: Networks) -> 
         if not name or hasher.shingle(pin.type, name) != pin.shingle:
             continue
         if pin.type in (Type.CLIENT_IP, Type.CLIENT_NETWORK):
-            network = ip_network(name)
-            if not _is_own(str(network.network_address), own) and not _above(network, said):
+            network = _network(name)
+            if network and not _is_own(str(network.network_address), own) and not _above(network, said):
                 found.networks[network] = _row(pin, refuses=said.by_history)
         elif pin.type in _SENDERS:
             found.senders[name] = _row(pin, refuses=False)
@@ -61,11 +61,18 @@ def pinned(pins: Iterable[Pin], hasher: Hasher, said: Listed, own: Networks) -> 
     return found
 
 
+def _network(name: str) -> Network | None:
+    try:
+        return ip_network(name)
+    except ValueError:
+        return None
+
+
 def _row(pin: Pin, *, refuses: bool) -> Row:
-    why, until = f"{pin.say}", int(pin.until)
+    why, until = pin.say, int(pin.until)
     if refuses and pin.flag is Flag.BAD:
         return refused("Connection", f"{REPIP_BAD} {why}", until=until)
-    return Row(pin.flag.value, why[:300], until=until)
+    return Row(pin.flag.value, why[:MAX_WHY], until=until)
 
 
 async def bad(

@@ -20,7 +20,7 @@ from oborona.reputation.networks import Network
 from oborona.reputation.subject import Subject
 from oborona.types import Mode
 
-MOST: Final = 500_000  # entries: a table is made in memory, and written whole
+MOST: Final = 200_000  # entries: a table is made in memory, at some 1.5 KB each, and written whole
 
 
 _Key = TypeVar("_Key", str, Network)

@@ -17,8 +17,10 @@ from oborona.types import Client, Envelope
 
 MAX_VALUE: Final = 1000  # characters of a name or an address; SMTP has 510 in a line
 MAX_RECIPIENTS: Final = 10_000
+MAX_PORT: Final = 65_535
 
 _ONCE: Final = {b"ip", b"hostname", b"helo", b"from", b"user", b"queue-id", b"deliver-to"}
+_WITH_PORT: Final = re.compile(r"(?:\[([^\[\]]+)\]|([0-9.]+))(?::([0-9]{1,5}))?")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _PIECE: Final = re.compile(
     r'(?:\\.|"(?:\\.|[^"\\])*"|[^,"\\])+|["\\]'
@@ -62,9 +64,8 @@ class Said:
         recipients = self._recipients
         if not recipients and self.get(b"deliver-to"):
             recipients = [path(self.get(b"deliver-to"))]
-        address = self.get(b"ip")
         return Envelope(
-            client=client(self.get(b"hostname"), "" if address == "unknown" else address.strip("[]"), 0),
+            client=client(self.get(b"hostname"), *_address(self.get(b"ip"))),
             helo=self.get(b"helo"),
             sender=path(self.get(b"from")),
             recipients=tuple(recipients),
@@ -88,6 +89,15 @@ def envelope(asked: Asked) -> Envelope:
         login=asked.login,
         queue_id=asked.queue_id,
     )
+
+
+def _address(value: str) -> tuple[str, int]:
+    """Return address and port of a client: rspamd's proxy writes 192.0.2.1:25025, or [2001:db8::1]:25025."""
+    found = _WITH_PORT.fullmatch(value)
+    if found is None:
+        return "" if value == "unknown" else value, 0
+    port = int(found[3] or 0)
+    return found[1] or found[2], port if port <= MAX_PORT else 0
 
 
 def _addresses(value: str) -> list[str]:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from oborona.errors import PeerError
 from oborona.feedback.events.model import Event, What
+from oborona.milter.arguments import path
 from oborona.milter.http.envelopes import Said
 from oborona.milter.intake.http_body import Said as Spoken
 from oborona.milter.intake.http_body import event_of
-from oborona.reputation.personal import mail_address
+from oborona.milter.intake.spoken import person
 
 
-class NobodySaid(PeerError):  # noqa: N818 - reads as what happened
-    """It is not told who says so."""
+class NotBelieved(PeerError):  # noqa: N818 - reads as what happened
+    """It is not told who says so, or nobody can be sure that it is them."""
 
 
-def learned(what: What, said: Said, raw: bytes, *, key: bytes, source: str, now: float) -> Event:
+def learned(
+    what: What, said: Said, raw: bytes, *, key: bytes, template: str, source: str, now: float
+) -> Event:
     """Return the event of a request.
 
     Args:
@@ -25,14 +28,16 @@ def learned(what: What, said: Said, raw: bytes, *, key: bytes, source: str, now:
         said: the headers of the request.
         raw: the message.
         key: of the site, for signatures.
+        template: of mailbox users' addresses.
         source: the client.
         now: Unix seconds.
 
     Raises:
-        NobodySaid: no person is named.
+        NotBelieved: no person is named.
         PeerError: nothing can follow from it.
     """
-    person = next(filter(None, (mail_address(said.get(name)) for name in (b"deliver-to", b"user"))), "")
-    if not person:
-        raise NobodySaid("who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)")
-    return event_of(Spoken(what=what, person=person, raw=raw), key=key, once="", source=source, now=now)
+    users = (path(said.get(name)) for name in (b"deliver-to", b"user"))
+    who = next(filter(None, (person(user, template) for user in users if user)), "")
+    if not who:
+        raise NotBelieved("who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)")
+    return event_of(Spoken(what=what, person=who, raw=raw), key=key, once="", source=source, now=now)

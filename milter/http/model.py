@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from oborona.errors import PeerError
 from oborona.milter.reply import AddHeader, RemoveHeader
 from oborona.types import Finding, RuleHit
+
+T = TypeVar("T")
 
 _CLEAN = r"^(?![\s\S]*[\x00-\x1f\x7f])"  # no control character anywhere
 Line = Annotated[str, Meta(max_length=1000, pattern=_CLEAN)]
@@ -113,3 +116,15 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """That the door is served."""
 
     state: Literal["ready"]
+
+
+def decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Return what a body of JSON says.
+
+    Raises:
+        PeerError: it says nothing we know.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise PeerError(str(error)) from None

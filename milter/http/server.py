@@ -17,22 +17,23 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 from aiohttp import web
 
+from oborona.config import UnixAddress
 from oborona.errors import PeerError
 from oborona.feedback.events.model import What
 from oborona.milter.guard import Guard
 from oborona.milter.http.envelopes import Said, envelope
 from oborona.milter.http.keys import keys
-from oborona.milter.http.learned import NobodySaid, learned
-from oborona.milter.http.model import AskedGlance, AskedScan, Health
+from oborona.milter.http.learned import NotBelieved, learned
+from oborona.milter.http.model import AskedGlance, AskedScan, Health, decoded
 from oborona.milter.http.openapi import document
 from oborona.milter.http.rates import Rates
 from oborona.milter.http.room import Held, Room
-from oborona.milter.http.rspamd import checked, checked_of_old
+from oborona.milter.http.rspamd import checked, checked_of_old, unboxed
 from oborona.milter.http.told import told
 from oborona.milter.judging import BUSY as TOO_BUSY
 from oborona.milter.letter import gathered
@@ -46,11 +47,10 @@ MAX_HEADERS: Final = 1_200  # each recipient is one; Postfix takes 1,000
 MAX_HEAD: Final = 256 * 1024  # bytes of them all
 MESSAGE: Final = "message/rfc822"
 JSON_SHARE: Final = 1.4  # a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+CHECKS: Final = frozenset({"/checkv2", "/check", "/symbols"})  # rspamd's proxy asks with GET
 RETRY_S: Final = 1  # that who is put off should wait at least
 
 log = logging.getLogger("oborona.http")
-
-T = TypeVar("T")
 
 _SCAN: Final = msgspec.json.Decoder(AskedScan)
 _GLANCE: Final = msgspec.json.Decoder(AskedGlance)
@@ -96,6 +96,8 @@ class HttpServer(WebServer):
         self._guard = Guard(failure(work), max(guard_s(work), glance_guard_s(work)))
         self._limit_bytes = work.max_message_bytes
         self._max_body = min(asked.max_body_bytes, asked.max_bodies_bytes)
+        # as at the intake's door: who may open a socket file is the admin's choice, who may reach a port is nobody's
+        self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
         self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), asked.max_bodies_bytes)
         self._rates = Rates(asked.rate, asked.burst)
         self._room = Room(asked.max_bodies_bytes)
@@ -122,7 +124,9 @@ class HttpServer(WebServer):
         asked = self._closed.get(path)
         if asked is None:
             return no(404, "there is nothing here")
-        if request.method != "POST":
+        if request.method != "POST" and not (
+            path in CHECKS and request.method == "GET" and request.body_exists
+        ):
             return no(405, "POST only", Allow="POST")
         key = self._shown(bearer(request), request.headers.get("Password", ""))
         if key is None:
@@ -135,7 +139,7 @@ class HttpServer(WebServer):
         with self._room.hold() as held:
             try:
                 return await asked(request, held)
-            except NobodySaid as error:
+            except NotBelieved as error:
                 return self._not_taken(no(403, str(error)))
             except PeerError as error:
                 return self._not_taken(no(400, str(error)))
@@ -155,7 +159,7 @@ class HttpServer(WebServer):
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
-        reply = await self._judged(_Put(told_of, body, ""))
+        reply = await self._judged(_Put(told_of, unboxed(body), ""))
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
@@ -169,14 +173,17 @@ class HttpServer(WebServer):
         return await self._learned(What.PARDON, request, held)
 
     async def _learned(self, what: What, request: web.BaseRequest, held: Held) -> web.Response:
+        if not self._teaches:
+            raise NotBelieved("on a port nobody is believed without a key: set doors.http.keys_file")
         body = await self._message(request, held)
         if isinstance(body, web.Response):
             return body
         event = learned(
             what,
             Said(request.raw_headers),
-            body,
+            unboxed(body),
             key=self._at.signing_key,
+            template=self._at.settings.intake.person,
             source=request.remote or "local",
             now=time.time(),
         )
@@ -204,7 +211,7 @@ class HttpServer(WebServer):
         body = await self._body(request, held, MAX_HEAD)
         if isinstance(body, web.Response):
             return body
-        asked = _decoded(_GLANCE, body)
+        asked = decoded(_GLANCE, body)
         session = self._at.sessions()
         try:
             reply = await self._guard.ask(
@@ -226,7 +233,7 @@ class HttpServer(WebServer):
         body = await self._body(request, held, self._max_json)
         if isinstance(body, web.Response):
             return body
-        asked = _decoded(_SCAN, body)
+        asked = decoded(_SCAN, body)
         return _Put(envelope(asked), asked.raw, asked.port)
 
     async def _told_in_headers(self, request: web.BaseRequest, held: Held) -> _Put | web.Response:
@@ -282,15 +289,3 @@ class HttpServer(WebServer):
 
 def _pong() -> web.Response:
     return web.Response(body=b"pong\r\n", headers={"Content-Type": "text/plain", "Server": SERVER})
-
-
-def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """Return what a body of JSON says.
-
-    Raises:
-        PeerError: it says nothing we know.
-    """
-    try:
-        return decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise PeerError(str(error)) from None

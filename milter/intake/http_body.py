@@ -48,7 +48,7 @@ def from_json(body: bytes) -> Said:
     """
     try:
         return _JSON.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise PeerError(str(error)) from None
 
 

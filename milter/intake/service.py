@@ -30,8 +30,8 @@ from oborona.milter.intake.desk import Desk
 from oborona.milter.intake.mail import start_mail
 from oborona.milter.intake.sieve_door import SieveServer
 from oborona.milter.intake.spool import Spool
-from oborona.milter.tokens import Tokens
 from oborona.milter.reporting import report
+from oborona.milter.tokens import Tokens
 
 LOCK: Final = "intake.lock"  # in the state folder
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop

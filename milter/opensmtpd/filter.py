@@ -135,6 +135,8 @@ class _Session:
                 log.warning("no answer of the daemon: %r", error, exc_info=not isinstance(error, _LOST))
                 self._drop(self._of.away)
                 answer = self._unasked(line)
+            if line.what == b"data-line":
+                self._lines.clear()
             self._of.write(answer)
 
     def _note(self, line: Line) -> None:
@@ -163,6 +165,8 @@ class _Session:
             if said.letter == b"a":
                 self._drop(PROCEED)
             return result(line, _decision(said).replace("reject", "disconnect"))
+        if line.what == b"mail-from":
+            self._decided = ""
         if self._link is None or self._decided or line.what == b"commit":
             return self._unasked(line)
         if line.what == b"data-line":

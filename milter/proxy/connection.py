@@ -81,6 +81,13 @@ class Connection(Serving):
         self._early = self._early or not self._greeted
         super().data_received(data)
 
+    def _timeout_cb(self) -> None:
+        """Close where nothing came for too long, and say so where somebody reads."""
+        if self.transport is not None and not self._wire.get_write_buffer_size():
+            self._shut(words.SILENT)
+        else:
+            super()._timeout_cb()
+
     def _over(self, task: asyncio.Task[None]) -> None:
         super()._over(task)
         if self.transport is not None:  # he has so long to read his last word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from typing import Final
@@ -159,7 +160,11 @@ class Introducing(Connection):
         )
         while answer is not None and answer.code == 334:
             await self._push(answer)
-            line = (await self._reader.readuntil()).rstrip(b"\r\n")
+            try:
+                line = (await self._reader.readuntil()).rstrip(b"\r\n")
+            except asyncio.LimitOverrunError:
+                self._shut(SYNTAX)
+                return
             self._reset_timeout()
             if not login.base64_only(line) or len(said) >= login.MAX_TURNS:
                 line = b"*"

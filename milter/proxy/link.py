@@ -147,7 +147,10 @@ class Link:
             event(log, logging.WARNING, "next hop is lost", doing=doing, why=self.trouble)
             self.end()
             raise Lost(self.trouble) from error
-        self._asking = False  # not behind a cancellation: what is half said stays half said
+        except BaseException:
+            self.end()  # an answer may still come, and would be taken for that to the next command
+            raise
+        self._asking = False
 
 
 def _refusal(answer: Answer) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from oborona.authentication.iprev import check_iprev
 from oborona.config import Proxy
 from oborona.dns import Asker
+from oborona.errors import ConfigError
 from oborona.milter.acceptor import Acceptor
 from oborona.milter.door import DoorFactory
 from oborona.milter.guard import Guard
@@ -87,6 +88,21 @@ class ProxyServer(Acceptor):
 
     def _connection(self) -> Passing:
         return Passing(self)
+
+
+def check(settings: Proxy) -> None:
+    """Find out whether the door can be opened.
+
+    Raises:
+        ConfigError: it leads to itself, or the certificate can't be read.
+    """
+    if settings.hop == settings.address:
+        raise ConfigError(f"doors.proxy.next_hop = {settings.next_hop} is the door itself")
+    try:
+        if settings.certificate:
+            Certificate(settings.certificate, settings.key)
+    except OSError as error:
+        raise ConfigError(f"doors.proxy.certificate = {settings.certificate}: {error}") from error
 
 
 async def start(at: Premises, listener: socket.socket) -> ProxyServer:

@@ -37,6 +37,10 @@ class Hooks:
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
 
+    def __dir__(self) -> Iterable[str]:
+        """Return the names of hooks: the library looks for them with each connection, and at whatever else it finds."""
+        return _named(type(self), "handle_")
+
     async def handle_exception(self, error: Exception) -> str:
         """Put off what a fault of ours was in the way of."""
         self._log.error("a command failed", exc_info=error)
@@ -99,8 +103,8 @@ class Serving(SMTP):
         )
 
     def __dir__(self) -> Iterable[str]:
-        """Return the names of commands: the library looks for them with each connection, and at whatever else it finds."""
-        return _commands(type(self))
+        """Return the names of commands, as `Hooks` does."""
+        return _named(type(self), "smtp_")
 
     # --- the server's side ---
 
@@ -134,6 +138,11 @@ class Serving(SMTP):
         super().connection_made(transport)
         assert self._handler_coroutine is not None
         self._handler_coroutine.add_done_callback(self._over)
+
+    def eof_received(self) -> bool:
+        """Close: the library has given up whatever was asked, and nothing would ever tell that the client is gone."""
+        super().eof_received()
+        return False
 
     def _timeout_cb(self) -> None:
         """Close where nothing came for too long; cut where nothing is read either, or what was written would be kept for ever."""
@@ -196,12 +205,12 @@ def octets(argument: str | None) -> bytes:
     return (argument or "").encode("utf-8", "surrogateescape")
 
 
-def _commands(kind: type[Any]) -> list[str]:
-    found = _COMMANDS.get(kind)
-    if found is None:
+_NAMED: Final[dict[tuple[type[Any], str], list[str]]] = {}
+
+
+def _named(kind: type[Any], prefix: str) -> list[str]:
+    """Return the names in a class, and in those that it is made of, that begin so."""
+    if (kind, prefix) not in _NAMED:
         names = {name for one in kind.__mro__ for name in vars(one)}
-        found = _COMMANDS[kind] = sorted(name for name in names if name.startswith("smtp_"))
-    return found
-
-
-_COMMANDS: Final[dict[type[Any], list[str]]] = {}
+        _NAMED[kind, prefix] = sorted(name for name in names if name.startswith(prefix))
+    return _NAMED[kind, prefix]

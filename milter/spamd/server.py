@@ -204,7 +204,8 @@ class _Connection(Stream):
         if self._ended:
             self._close()
             return
-        self._transport.write_eof()
+        if not self._transport.is_closing():
+            self._transport.write_eof()
         self._half = self._loop.call_later(HEAR_OUT_S, self._close)
 
     def _too_late(self) -> None:

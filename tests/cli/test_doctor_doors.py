@@ -86,7 +86,8 @@ ANSWERS = {
 @pytest.mark.parametrize("door", ANSWERS)
 def test_every_door_is_knocked_at_in_its_own_words(open_folder: Path, door: str) -> None:
     hello, answer, who = ANSWERS[door]
-    path, heard = open_folder / "door.sock", []
+    path = open_folder / "door.sock"
+    heard: list[bytes] = []
     settings = {f"doors__{door}__listen": f"unix:{path}"}
     with answering(path, answer, heard):
         said = looked(open_folder, **settings)

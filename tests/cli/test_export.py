@@ -51,7 +51,7 @@ def test_it_is_written(site: Path) -> None:
     (site / "tables").mkdir()
     said = export(site, export__folder=str(site / "tables")).stdout
     assert said == (
-        f"{site}/tables: wrote oborona.sqlite, clients.cdb, clients.ipl, senders.cdb; 1 clients, 1 networks, 1 senders\n"
+        f"{site}/tables: wrote oborona.sqlite, clients.ipl, clients.cdb, senders.cdb; 1 clients, 1 networks, 1 senders\n"
     )
     table = cdbx.CDB(str(site / "tables" / "clients.cdb"))
     assert b"192.0.2.7" in table

@@ -110,7 +110,7 @@ class Site:
             "OBORONA_SPAMD": f"{self.folder}/spamd.sock",
             "OBORONA_SITE": NAME,
         }
-        main = _LIGHT if variant == "light" else ""
+        main = "acl_not_smtp = acl_check_data\n" + (_LIGHT if variant == "light" else "")
         return Exim(
             known | dict(VARIANTS[variant]) | dict(macros or {}),
             mailboxes=MAILBOXES,

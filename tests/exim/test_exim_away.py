@@ -92,7 +92,7 @@ def stopped(site: Site) -> Iterator[None]:
         os.kill(site.worker(), signal.SIGCONT)
 
 
-@each_variant
+@pytest.mark.parametrize("variant", ["whole", "light"])
 @pytest.mark.parametrize("away", ["accept", "defer"])
 def test_a_daemon_that_hangs_is_waited_for_as_long_as_set(site: Site, variant: str, away: str) -> None:
     with site.exim(variant, {"OBORONA_AWAY": away} | PATIENT) as exim:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import email
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
 
 import pytest
 
+from oborona import secret
+from oborona.counters.store import LmdbCounters
+from oborona.message.hashing import Hasher, Type
+from oborona.message.sender_pieces import client_network
+from oborona.milter.stores import COUNTERS
+from oborona.types import Amounts, Pieces
 from tests.exim.site import GTUBE, NAME, Site, letter
 from tests.peers.dns import Zones
+from tests.peers.dovecot import Dovecot
 from tests.peers.exim import SHIPPED, Exim, available
+from tests.peers.postfix import transaction
 from tests.whole.gate import eventually
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
@@ -146,6 +155,27 @@ def test_a_recipient_is_refused_alone(gate: Exim, site: Site) -> None:
     assert gate.messages("ann") == []
 
 
+def remember(site: Site, ip: str) -> None:
+    """Bring an hour of nothing but spam from an address into the counters beside the running daemon."""
+    state = site.oborona.state
+    keys = Hasher(secret.load(state).shingles)
+    of = (keys.shingle(Type.CLIENT_IP, ip), keys.shingle(Type.CLIENT_NETWORK, client_network(ip)))
+    counters = LmdbCounters(state / COUNTERS, "test")
+    counters.add(Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600)
+    counters.flush(time.time())
+    counters.close()
+
+
+def test_a_client_with_a_bad_past_is_refused(gate: Exim, site: Site) -> None:
+    ip = "9.3.0.1"
+    assert gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith("550 5.7.1 Sender refused")
+    remember(site, ip)
+    eventually(lambda: gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith("554"))
+    (greeting,) = gate.send(letter(), ip=ip)
+    assert greeting.startswith("554 5.7.1 Connection refused, reference ")
+    assert site.verdict(greeting)["decided_by"] == "REPIP_BAD"
+
+
 def test_rcpt_alone_asks_about_whatever_nobody_asked_before(site: Site) -> None:
     folder = Path(tempfile.mkdtemp(prefix="oborona-etc-", dir="/tmp"))
     try:
@@ -155,6 +185,10 @@ def test_rcpt_alone_asks_about_whatever_nobody_asked_before(site: Site) -> None:
         with site.exim(folder=folder) as exim:
             client = exim.send(letter(), ip="192.0.2.66", recipients=["joe@example.test", "ann@example.test"])
             sender = exim.send(letter(), sender="evil@bad.example")
+            remember(site, "9.4.0.1")
+            eventually(
+                lambda: exim.send(letter(), ip="9.4.0.1")[1].startswith("554 5.7.1 Connection refused")
+            )
     finally:
         shutil.rmtree(folder)
     assert client[0] == "250 OK"
@@ -239,6 +273,30 @@ def test_one_verdict_for_all_recipients(door: Exim, site: Site, number: int) -> 
     assert site.last_verdict(f"192.0.2.{30 + number}")["recipients"] == number
 
 
+def test_messages_of_one_session_share_nothing(door: Exim) -> None:
+    before = len(door.messages("bob")), len(door.messages("bob", ".Junk"))
+    letters = (letter(end=GTUBE), letter(FORGED), letter().replace(b"Lunch", b"supper"), letter())
+    with door.connect("192.0.2.45") as smtp:
+        said = [transaction(smtp, raw, "ann@a.example", ["bob@example.test"])[-1][:3] for raw in letters]
+    assert said == ["550", "250", "250", "250"]
+    door.wait_message("bob", number=before[0] + 2)
+    door.wait_message("bob", ".Junk", before[1] + 1)
+    good = [email.message_from_bytes(raw) for raw in door.messages("bob")[-2:]]
+    assert sorted("FORGED_VERDICT" in one["X-Mras-Reason"] for one in good) == [False, True]
+    assert [one.get_all("X-Mras") for one in good] == [["Ok"], ["Ok"]]
+
+
+def test_mail_of_local_programs_is_judged_as_ours(door: Exim) -> None:
+    before = len(door.messages("ann"))
+    assert door.submit(letter(FORGED), "ann@example.test") == ""
+    got = email.message_from_bytes(door.wait_message("ann", number=before + 1))
+    assert got.get_all("X-Mras") == ["Ok"]
+    assert got["Authentication-Results"] is None, "nothing was to be proved, and the forged ones are gone"
+    door.submit(letter(end=GTUBE), "ann@example.test")
+    assert "rejected by non-SMTP ACL: 550 5.7.1 Message refused as spam, reference " in door.log()
+    assert len(door.messages("ann")) == before + 1
+
+
 def test_by_spamassassins_protocol_a_score_is_all_there_is(site: Site) -> None:
     with site.exim("spamassassin") as exim:
         got = delivered(exim, letter(FORGED), ip="192.0.2.40")
@@ -249,3 +307,12 @@ def test_by_spamassassins_protocol_a_score_is_all_there_is(site: Site) -> None:
         assert (got["X-Mras"], got["X-Spam-Flag"]) == ("Probable", "YES")
         reply = exim.send(letter(end=GTUBE), ip="192.0.2.42")[-1]
         assert reply == "550 5.7.1 Message refused as spam"
+
+
+def test_by_lmtp_the_header_files_what_is_suspicious(site: Site) -> None:
+    with Dovecot(users=["joe"]) as dovecot, site.exim("whole", {"LMTP_SOCKET": str(dovecot.lmtp)}) as exim:
+        for number, raw in enumerate((letter(FORGED), letter().replace(b"Lunch", b"supper"))):
+            assert exim.send(raw, ip=f"192.0.2.{50 + number}")[-1].startswith("250 OK")
+        eventually(lambda: len(dovecot.messages("joe")) == 1 and len(dovecot.messages("joe", "Junk")) == 1)
+        assert b"X-Mras: Ok" in dovecot.messages("joe")[0]
+        assert b"X-Mras: Probable" in dovecot.messages("joe", "Junk")[0]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 
@@ -64,17 +67,17 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def exim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exim]:
+def exim() -> Iterator[Exim]:
     """An Exim that has tables, and no daemon."""
-    folder = tmp_path_factory.mktemp("tables")
-    for each in (folder, *list(folder.parents)[:2]):
-        each.chmod(0o755)
-    Files(Export(folder=str(folder))).write(
+    folder = tempfile.mkdtemp(prefix="oborona-tables-", dir="/tmp")
+    Path(folder).chmod(0o755)
+    Files(Export(folder=folder)).write(
         tables({ip_network(key): row for key, row in CLIENTS.items()}, SENDERS)
     )
-    macros = {"OBORONA_SOCKET": "/nowhere", "OBORONA_SPAMD": "/nowhere", "OBORONA_TABLES": str(folder)}
+    macros = {"OBORONA_SOCKET": "/nowhere", "OBORONA_SPAMD": "/nowhere", "OBORONA_TABLES": folder}
     with Exim(macros) as running:
         yield running
+    shutil.rmtree(folder)
 
 
 def in_table(exim: Exim, what: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from ipaddress import ip_address
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ from oborona.milter.exim.answer import trouble as exim_trouble
 from oborona.milter.exim.question import question
 from oborona.milter.gather import MAX_HEADERS
 from oborona.milter.http.envelopes import Said, envelope
-from oborona.milter.http.model import AskedGlance, AskedScan
+from oborona.milter.http.model import AskedGlance, AskedScan, decoded
 from oborona.milter.opensmtpd import lines
 from oborona.milter.proxy import login, offers, told
 from oborona.milter.reply import AddHeader, RemoveHeader
@@ -244,10 +245,10 @@ def http(octets: bytes) -> None:
     """The headers of a request, or a body in JSON after an empty first line."""
     first, _, rest = octets.partition(b"\n")
     if not first:
-        for decoder in (SCAN, GLANCE):
+        for read in (partial(decoded, SCAN), partial(decoded, GLANCE)):
             try:
-                sound(envelope(decoder.decode(rest)))
-            except (PeerError, msgspec.MsgspecError):
+                sound(envelope(read(rest)))
+            except PeerError:
                 continue
         return
     pairs = [tuple(line.partition(b":")[::2]) for line in octets.split(b"\n")]

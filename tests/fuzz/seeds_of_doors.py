@@ -9,7 +9,8 @@ from typing import Final
 _LETTER: Final = b"From: ann@a.example\r\nSubject: hi\r\nX-Mras: Ok\r\n\r\n.Hello\r\n"
 _LED: Final = (
     b'From ann@a.example Sun Nov 22 18:48:09 2026\nX-Envelope-From: <ann@a.example>\nX-Envelope-To: joe@example.test, "x,y"@example.test\n'
-    b"Received: from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtps (Exim 4.96)\n\tid 1xV-0-2J\n\tfor joe@example.test; Sun\n" + _LETTER
+    b"Received: from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtps (Exim 4.96)\n\tid 1xV-0-2J\n\tfor joe@example.test; Sun\n"
+    + _LETTER
 )
 _PACKED: Final = zlib.compress(_LED)
 
@@ -59,6 +60,7 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
         b'IP:192.0.2.9\nHelo:client\nFrom:<ann@a.example>\nRcpt:joe@example.test,"x,y"@example.test\nUser:ann',
         b'\n{"raw":"U3ViamVjdDogeA0KDQo=","client":{"ip":"192.0.2.9","name":"a.example","port":25},"sender":"a@b","recipients":["c@d"]}',
         b'\n{"stage":"recipient","after":"connect","recipients":["c@d"],"login":"joe","port":"25"}',
+        b'\n{"raw":"","helo":"con\xeeect"}',
     ),
     "opensmtpd": (
         b"filter|0.7|1576146008.006099|smtp-in|data-line|7641df9771b4ed00|1ef1c203cc576e5d|.\nSubject: hi|there\r\n\r\n.dot\r\n",

@@ -88,6 +88,18 @@ FORMS = {
         " from client.example ([192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
         Hop(ip="192.0.2.9", helo="client.example", queue_id="0AMA"),
     ),
+    "Sendmail, ident": (
+        " from c (eve@[192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
+        Hop(ip="192.0.2.9", helo="c", queue_id="0AMA"),
+    ),
+    "Sendmail, ident and a name": (
+        " from c (eve@friend.example@mail.a.example [192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
+        Hop(ip="192.0.2.9", name="mail.a.example", helo="c", queue_id="0AMA"),
+    ),
+    "Exim, ident": (
+        " from [192.0.2.9] (helo=c ident=eve [10.0.0.1])\n\tby mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun",
+        Hop(ip="192.0.2.9", helo="c", queue_id="1x-0-2J"),
+    ),
     "Sendmail, a local program": (
         " (from joe@localhost)\n\tby mx.test (8.17.1/8.17.1/Submit) id 0AMA; Sun",
         Hop(queue_id="0AMA"),

@@ -217,11 +217,13 @@ async def test_the_log_has_a_line_now_and_then_and_not_one_each(
 def test_what_is_said_again_tells_how_often_it_was_so(caplog: pytest.LogCaptureFixture) -> None:
     said = Said(logging.getLogger("oborona.lines"), every_s=60.0)
     for now in (100.0, 101.0, 159.0, 160.0, 161.0, 219.0, 500.0):
-        said.say("full", now)
+        said.say("full", f"full at {now:g}", now)
+    said.say("other", "something else", 501.0)
     assert [record.message for record in caplog.records] == [
-        "full",
-        "full (3 times since it was last said)",
-        "full (3 times since it was last said)",
+        "full at 100",
+        "full at 160 (3 times since it was last said)",
+        "full at 500 (3 times since it was last said)",
+        "something else",
     ]
 
 

@@ -24,8 +24,8 @@ from oborona.milter.metrics import exposition
 from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.resolver.stats import Stats
 from oborona.milter.status import (
-    IntakeStatus,
     EngineStatus,
+    IntakeStatus,
     ListStatus,
     PolicyStatus,
     ReaderStatus,

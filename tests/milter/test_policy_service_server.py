@@ -7,7 +7,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -57,10 +57,10 @@ class House:
         self.listener = sockets.listen(UnixAddress(f"{folder}/policy.sock"))
         self.closed: list[str] = []
 
-    async def open(self, **settings: float) -> PolicyServer:
-        asked = {"idle_s": 60.0, "guard_s": 5.0, "half_s": 5.0} | settings
+    async def open(self, **settings: Any) -> PolicyServer:
+        asked: dict[str, Any] = {"idle_s": 60.0, "guard_s": 5.0, "half_s": 5.0} | settings
         self.server = PolicyServer(
-            lambda: Moody(self.closed), max_connections=int(asked.pop("max_connections", 100)), **asked
+            lambda: Moody(self.closed), max_connections=asked.pop("max_connections", 100), **asked
         )
         await self.server.start(self.listener)
         return self.server
@@ -220,6 +220,16 @@ async def test_connections_over_the_limit_wait_for_one_to_end(house: House) -> N
         assert house.server.sessions == 1
         first.sock.close()
         assert await there(second.action) == "DUNNO"
+
+
+async def test_one_client_gets_no_more_than_its_share(house: House) -> None:
+    noted: list[str] = []
+    await house.open(max_per_client=1, note=noted.append)
+    with house.client() as first, house.client() as second:
+        assert await there(first.ask, **client("good")) == "DUNNO"
+        assert await there(second.ended)
+        assert await there(first.ask, **client("refuse")) == "554 5.7.1 no entry"
+    assert noted == ["crowded"]
 
 
 async def test_draining_closes_idle_connections_at_once_and_answers_what_is_asked(house: House) -> None:

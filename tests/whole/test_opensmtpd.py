@@ -120,7 +120,6 @@ def test_sender_and_recipient_and_message_are_refused_each_at_its_stage(smtpd: O
         code, text = smtp.data(LETTER.replace(b"Lunch", b"Refused"))
         assert code == 550
         assert text.startswith(b"5.7.1 ")
-        smtp.rset()
         smtp.sendmail(
             "ann@a.example", ["after@example.test"], LETTER
         )  # nothing of one message is left for the next

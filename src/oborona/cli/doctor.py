@@ -20,6 +20,7 @@ from oborona.cli.doctor_delivery import delivery
 from oborona.cli.doctor_dns import dns
 from oborona.cli.doctor_doors import doors, postfix
 from oborona.cli.doctor_engines import engines
+from oborona.cli.doctor_export import export
 from oborona.cli.doctor_intake import intake
 from oborona.cli.doctor_mailboxes import mailboxes
 from oborona.cli.doctor_model import final, model
@@ -66,6 +67,7 @@ def doctor(asked: Asked) -> None:
             intake,
             reports_by_mail,
             mailboxes,
+            export,
             postfix,
         )
         for report in check(asked)

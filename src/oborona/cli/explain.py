@@ -112,9 +112,9 @@ async def _file(
 ) -> None:
     policy = asked.policy()
     async with asked.inquiries(dns=dns) as inquire, asked.pictures() as pictures:
-        with asked.site(pictures) as site:
-            if expected is not None and expected.kept is not None:  # else nobody is asked
-                site = msgspec.structs.replace(site, engines=Remembered(expected.kept.engines))
+        with asked.site(pictures) as alone:
+            words = () if expected is None or expected.kept is None else expected.kept.engines
+            site = msgspec.structs.replace(alone, engines=Remembered(words))  # nobody is asked
             for source in messages(path):
                 now = time.time()
                 result = await scan(source.raw, envelope, site, policy, inquire(), now=now)

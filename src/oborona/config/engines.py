@@ -15,6 +15,12 @@ ADDRESS: Final = "unix:PATH or inet:HOST:PORT"
 MAX_BYTES: Final = 1024 * MIB
 
 
+def may_ask(value: str) -> None:
+    if value and value.partition(":")[0] not in ("unix", "local", "inet", "inet6"):
+        raise ValueError(f"no address; write {ADDRESS}")
+    may_listen(value)
+
+
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """What is set of each engine."""
 
@@ -51,7 +57,7 @@ class Rspamd(Engine, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is: the whole message goes there, and who it is from and for. Empty: it is not asked.",
-            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:11333, or ""', "check": may_listen},
+            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:11333, or ""', "check": may_ask},
         ),
     ] = ""
     max_bytes: Annotated[
@@ -81,7 +87,7 @@ class SpamAssassin(Engine, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is: the whole message goes there, and who it is from and for. Empty: it is not asked.",
-            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:783, or ""', "check": may_listen},
+            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:783, or ""', "check": may_ask},
         ),
     ] = ""
     max_bytes: Annotated[
@@ -107,7 +113,7 @@ class Clamd(Engine, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is: the message goes there. Empty: it is not asked.",
-            extra={"allowed": f'{ADDRESS}, such as unix:/run/clamav/clamd.ctl, or ""', "check": may_listen},
+            extra={"allowed": f'{ADDRESS}, such as unix:/run/clamav/clamd.ctl, or ""', "check": may_ask},
         ),
     ] = ""
     max_bytes: Annotated[

@@ -166,7 +166,7 @@ async def test_whatever_a_peer_does_its_opinion_is_unknown_in_time(
 async def test_an_engine_behind_a_socket_file_is_asked_like_any_other(name: EngineName) -> None:
     folder = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
     where = UnixAddress(str(folder / "engine.sock"))
-    clients = {
+    clients: dict[EngineName, Callable[[], Client]] = {
         "rspamd": lambda: Rspamd(where, password="", most=8),
         "spamd": lambda: Spamd(where, site="mx.b.example", user="", clock=time.time),
         "clamd": lambda: Clamd(where),

@@ -15,7 +15,9 @@ from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona
 from tests.peers.rspamd import Rspamd
 
-SEEN_S = 20.0
+SEEN_S = (
+    60.0  # bounds a hang; a status is written every five seconds, and an engine is tried again after some
+)
 
 
 class Site(NamedTuple):

@@ -167,11 +167,15 @@ def test_a_list_that_is_too_long_is_not_exported_by_half(
     tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lists_of, "MOST", 3)
-    policy = written(
-        tmp_path / "policy", local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2 9.0.0.3 9.0.0.4")
-    )
-    with pytest.raises(StoreError, match="more than 3 entries"):
-        exported(state, policy)
+    folder = written(tmp_path / "policy", local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2"))
+    exporter = Exporter(Settings(paths=Paths(state=str(state), policy=str(folder))), state)
+    assert {"9.0.0.1", "9.0.0.2"} <= set(exporter.round(time.time()).tables.clients)
+    written(folder, local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2 9.0.0.3 9.0.0.4"))
+    for _ in range(2):
+        with pytest.raises(StoreError, match="more than 3 entries"):
+            exporter.round(time.time())
+    written(folder, local_list("OUT", "deny", '["client"]', "9.0.0.4"))
+    assert set(exporter.round(time.time()).tables.clients) == {"9.0.0.4", BAD}
 
 
 @pytest.mark.parametrize(

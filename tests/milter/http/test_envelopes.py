@@ -43,16 +43,23 @@ def test_all_that_rspamc_tells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "expected"),
+    ("value", "address", "port"),
     [
-        ("IP", "[2001:db8::1]", "2001:db8::1"),
-        ("IP", "::ffff:192.0.2.1", "192.0.2.1"),
-        ("IP", "unknown", ""),
-        ("IP", "", ""),
+        ("192.0.2.1", "192.0.2.1", 0),
+        ("192.0.2.1:25025", "192.0.2.1", 25_025),
+        ("192.0.2.1:99999", "192.0.2.1", 0),
+        ("[192.0.2.1]", "192.0.2.1", 0),
+        ("[2001:db8::1]", "2001:db8::1", 0),
+        ("[2001:db8::1]:25", "2001:db8::1", 25),
+        ("2001:db8::1", "2001:db8::1", 0),
+        ("::ffff:192.0.2.1", "192.0.2.1", 0),
+        ("unknown", "", 0),
+        ("", "", 0),
     ],
 )
-def test_addresses_of_clients(name: str, value: str, expected: str) -> None:
-    assert of((name, value)).client.ip == expected
+def test_addresses_of_clients(value: str, address: str, port: int) -> None:
+    found = of(("IP", value)).client
+    assert (found.ip, found.port) == (address, port)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,10 @@ def test_who_it_is_delivered_to_is_its_recipient_where_none_is_named() -> None:
     [
         (b"IP", b"192.0.2.300"),
         (b"IP", b"bad"),
+        (b"IP", b"192.0.2.1:"),
+        (b"IP", b"192.0.2.1:x"),
+        (b"IP", b"[192.0.2.1"),
+        (b"IP", b"[]"),
         (b"From", b"a\x00b"),
         (b"Helo", b"a\tb"),
         (b"Rcpt", b"a\x7fb"),

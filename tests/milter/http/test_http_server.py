@@ -171,6 +171,7 @@ async def test_other_paths_and_methods(door: Sittings, method: str, path: str, s
         pytest.param("/v1/scan", b"[" * 100_000, {"Content-Type": "application/json"}, 400, id="deep JSON"),
         pytest.param("/v1/glance", {"stage": "content"}, {}, 400, id="no stage"),
         pytest.param("/v1/glance", b"\xff", {}, 400, id="no UTF-8"),
+        pytest.param("/v1/glance", b'{"helo":"\xee"}', {}, 400, id="no UTF-8 in a text"),
         pytest.param("/v1/glance", b" " * 300_000, {}, 413, id="a large glance"),
         pytest.param("/learnspam", MAIL, {"User": "joe"}, 403, id="nobody says so"),
     ],
@@ -208,6 +209,31 @@ async def test_what_is_taught_is_what_a_person_says(door: Sittings, path: str, w
     door.keeps = False
     status, words = await door.post(path, letter, headers)
     assert (status, list(words)) == (503, ["error"])
+
+
+async def test_the_line_of_a_mailbox_file_is_not_the_message_s(door: Sittings) -> None:
+    boxed = b"From ann@a.example Sun Nov 22 18:48:09 2026\n" + MAIL
+    await door.post("/checkv2", boxed)
+    assert door.asked[0][1] == gathered(MAIL, 1 << 20)
+    await door.post("/learnspam", boxed, {"Deliver-To": "joe@x.example"})
+    assert door.events[0].raw == MAIL
+    await door.post("/checkv2", b"From : ann@a.example\n\nhi\n")
+    assert door.asked[1][1].headers[0][0] == b"From"
+
+
+async def test_users_without_a_domain_have_the_addresses_of_the_intake(open_folder: Path) -> None:
+    async with Sittings(open_folder, **{"intake.person": "{user}@b.example"}).serving() as door:
+        assert (await door.post("/learnham", MAIL, {"User": "joe"}))[0] == 200
+        assert door.events[0].person == "joe@b.example"
+
+
+async def test_on_a_port_nobody_is_believed_without_a_key(open_folder: Path) -> None:
+    """Whoever is on this machine can reach it; a socket file has an owner."""
+    async with Sittings(open_folder, listen="inet:11333@127.0.0.1").serving() as door:
+        status, words = await door.post("/learnspam", MAIL, {"Deliver-To": "joe@x.example"})
+        assert (status, door.events) == (403, [])
+        assert "keys_file" in str(words["error"])
+        assert (await door.post("/checkv2", MAIL))[0] == 200
 
 
 @pytest.mark.parametrize(

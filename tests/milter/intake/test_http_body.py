@@ -89,7 +89,8 @@ def test_what_cannot_be_used(words: dict[str, object], problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"null", b'{"what":', b"\xff", b"[" * 100_000, b'{"time":1e400}']
+    "body",
+    [b"", b"[]", b"null", b'{"what":', b"\xff", b'{"person":"\xee"}', b"[" * 100_000, b'{"time":1e400}'],
 )
 def test_what_is_no_json_of_ours(body: bytes) -> None:
     with pytest.raises(PeerError):

@@ -79,6 +79,4 @@ def test_a_message_goes_back_line_by_line_and_ends_with_a_dot_that_is_its_own(li
     assert end == start + b"."
     assert nothing == b""
     assert all(one.startswith(start) and one != end for one in back)
-    assert [one.removeprefix(start).removeprefix(b".") for one in back] == [
-        one.removeprefix(b".") for one in lines
-    ]
+    assert [one.removeprefix(start).removeprefix(b".") for one in back] == lines

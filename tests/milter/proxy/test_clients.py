@@ -224,6 +224,17 @@ async def test_a_turn_that_is_none_gives_up() -> None:
         assert hop.commands[-1] == b"*"
 
 
+async def test_a_turn_without_end_ends_the_connection() -> None:
+    hop = Behind(offers=("AUTH PLAIN",), says={"auth": b"334 "})
+    async with proxy(hop) as opened:
+        client = await opened.connect()
+        await client.ask("AUTH PLAIN")
+        client.write(b"x" * 400_000 + b"\r\nMAIL FROM:<a@b>\r\n")
+        assert await client.gone()
+        await until(lambda: not hop.open)
+        assert hop.of(b"MAIL") == []
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for localhost and its key, in one file."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from oborona.milter.proxy.connection import LINGER_S
 from oborona.milter.reply import Reply
 from tests.milter.proxy.scripted import MESSAGE, Behind, Door, Sessions, proxy, send, until
 
@@ -183,6 +184,7 @@ async def test_a_silent_client_is_left() -> None:
     hop = Behind()
     async with proxy(hop, idle_s=0.2) as opened:
         client = await opened.connect()
+        assert (await client.answer()).startswith("421 4.4.2 ")
         assert await client.gone()
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
@@ -297,3 +299,29 @@ async def test_what_bare_line_feeds_would_smuggle_stays_content() -> None:
         assert len(hop.taken) == 1
         assert hop.taken[0][2].count(b"MAIL FROM:<evil@x>") == 4
         assert len(hop.of(b"MAIL")) == 1
+
+
+async def test_a_fault_of_ours_between_a_command_and_its_answer_costs_the_connection_to_the_next_hop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fault(*_: object, **__: object) -> bytes:
+        raise ValueError("a bug")
+
+    hop = Behind()
+    async with proxy(hop) as opened:
+        client = await opened.connect()
+        with monkeypatch.context() as broken:
+            broken.setattr("oborona.milter.proxy.link.Link._heard", fault)
+            assert (await client.ask("MAIL FROM:<a@b>"))[0].startswith("451 4.3.0 ")
+        assert (await client.ask("RSET"))[0].startswith("421 4.3.0 ")
+        await until(lambda: not hop.open)
+
+
+@pytest.mark.parametrize("hello", [None, "client.test"])
+async def test_who_says_no_more_is_let_go_at_once(hello: str | None) -> None:
+    """Before the greeting of a next hop that says none, and after it; nobody stays whom nobody counts."""
+    async with proxy(Behind(hangs="" if hello else "greeting")) as opened:
+        client = await opened.connect(hello)
+        client.writer.write_eof()
+        async with asyncio.timeout(LINGER_S / 2):
+            assert await client.gone()

@@ -7,6 +7,9 @@ import logging
 
 import pytest
 
+from oborona.config import Proxy
+from oborona.errors import ConfigError
+from oborona.milter.proxy.server import check
 from tests.milter.proxy.scripted import MESSAGE, Behind, Sessions, proxy, send, until
 
 
@@ -257,3 +260,17 @@ async def test_nothing_is_left_behind() -> None:
             client = await opened.connect()
             client.writer.close()
         await until(lambda: not hop.open and not opened.server.sessions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"next_hop": "inet:25@127.0.0.1"}, "is the door itself"),
+        ({"certificate": "/nowhere.pem"}, "No such file"),
+        ({"certificate": __file__}, "PEM"),
+    ],
+)
+def test_a_door_that_leads_nowhere_is_not_opened(settings: dict[str, str], why: str) -> None:
+    asked = Proxy(listen="inet:127.0.0.1:25", **settings)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=why):
+        check(asked)

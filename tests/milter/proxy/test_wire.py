@@ -48,10 +48,12 @@ async def heard(said: bytes, cuts: tuple[int, ...]) -> Heard:
             try:
                 while more := await client.reader.read(65_536):
                     answers += more
-            except (
-                ConnectionError
-            ):  # closed over too many strange commands, with some unheard: answers may be lost with them
+            except ConnectionError:
                 raise _Reset from None
+        if (
+            b"Too many unrecognized commands" in answers
+        ):  # what stands behind it is heard or not, and is answered to nobody
+            raise _Reset
         return answers, hop.taken, hop.commands
 
 

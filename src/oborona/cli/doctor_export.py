@@ -1,0 +1,36 @@
+"""What `oborona doctor` says of the exported tables: whether they are there, and kept up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.milter.exporting.files import ALL
+
+ROUNDS: Final = 3  # that may be missed
+SLACK_S: Final = 60.0  # a round takes its time
+
+
+def export(asked: Asked) -> Iterator[Report]:
+    """Look at the files of the tables; nothing is said where there are to be none."""
+    wanted, now = asked.loaded.settings.export, time.time()
+    if not wanted.folder:
+        return
+    folder = Path(wanted.folder)
+    try:
+        oldest = min((folder / name).stat().st_mtime for name in ALL)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}; the log of the exporter, which runs beside the keeper, says more"
+        yield Report("tables", State.WRONG, why)
+        return
+    age_s = max(0.0, now - oldest)
+    if age_s > ROUNDS * wanted.interval_s + SLACK_S:
+        yield Report(
+            "tables", State.WRONG, f"{folder}: not brought up to date for {age_s:.0f} s; does the keeper run?"
+        )
+    else:
+        yield Report("tables", State.FINE, f"{folder}: brought up to date {age_s:.0f} s ago")
