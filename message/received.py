@@ -41,7 +41,7 @@ _EXIM_UNNAMED: Final = re.compile(
 _QMAIL: Final = re.compile(r"from (\S+)(?: \(HELO (\S*)\))? \((?:[^()\s@]*@)?([0-9A-Fa-f.:]{2,45})\)")
 _QMAIL_QUEUE: Final = re.compile(r"\(qmail \d+ invoked (from network|by .*|for .*)\)(?:;.*)?")
 _OF_A_PROGRAM: Final = re.compile(
-    r"by \S+ \(Postfix, from userid \d+\)|from \S+ by \S+ with local|\(from \S+\)"
+    r"by \S+ \(Postfix, from userid \d+\)|from \S+ by \S+ with local(?:-[a-z]+)?(?: \(Exim [^\s()]+\))?|\(from [^\s()]+\)"
 )
 
 _BY: Final = re.compile(r"by \S+(?: \([^()<>]*\))* with ([A-Za-z0-9]+)(?![^ ;])")
@@ -110,7 +110,7 @@ def _client(first: str, others: list[str]) -> Hop | None:
         return _hop(found[2], "", found[1])
     elif found := _QMAIL.fullmatch(first):
         return _hop(found[3], "", found[2] or found[1])
-    return Hop() if _OF_A_PROGRAM.match(first) else None
+    return Hop() if _OF_A_PROGRAM.fullmatch(first) else None
 
 
 def _hop(ip: str, name: str, helo: str) -> Hop | None:

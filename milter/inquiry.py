@@ -25,7 +25,7 @@ import msgspec
 
 from oborona.authentication.iprev import check_iprev
 from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Identity, IpRev, Result, Spf
+from oborona.authentication.model import Dmarc, Identity, IpRev, Result, Spf
 from oborona.authentication.verify import verify
 from oborona.dns import Asker
 from oborona.message.model import Message
@@ -221,7 +221,7 @@ class Inquirer:
     async def _proved(
         self, message: Message, envelope: Envelope, policy: Policy, truncated: bool
     ) -> Identity:
-        return await verify(
+        identity = await verify(
             read_letter(message.raw, truncated=truncated),
             () if is_own(envelope) else message.from_domains,
             self._of_envelope(),
@@ -231,6 +231,10 @@ class Inquirer:
             trusted=policy.authentication.trusted,
             sample=self._means.sample(),
         )
+        if envelope.client.unknown and identity.dmarc.result is not Result.PASS:
+            # SPF, by which it might have passed, can't be told
+            return msgspec.structs.replace(identity, dmarc=Dmarc())
+        return identity
 
 
 def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:

@@ -12,6 +12,9 @@ from typing import Final, NamedTuple
 from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.reply import AddHeader, RemoveHeader
 
+MAILBOX_LINE: Final = re.compile(rb"From (?![ \t]*:)([^\s]*)[^\n]*\n")
+"""The line above a message of a mailbox file, with its sender."""
+
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
 _FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
 _BLANK: Final = re.compile(rb"\r?\n")
@@ -29,6 +32,12 @@ class Field(NamedTuple):
 def crlf(raw: bytes) -> bytes:
     """Return a message whose line feeds all stand behind carriage returns."""
     return raw if raw.count(b"\n") == raw.count(b"\r\n") else _BARE_LF.sub(b"\r\n", raw)
+
+
+def without_mailbox_line(raw: bytes) -> bytes:
+    """Return a message without the line that parts it from others in a mailbox file."""
+    line = MAILBOX_LINE.match(raw)
+    return raw[line.end() :] if line else raw
 
 
 def fields(raw: bytes, place: int = 0) -> Iterator[Field]:

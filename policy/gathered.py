@@ -13,7 +13,7 @@ from oborona.policy.gathered_body import body_facts
 from oborona.policy.gathered_header import header_facts, site_of
 from oborona.policy.known import Known
 from oborona.policy.models.opinion import Opinion
-from oborona.policy.own import is_local, is_own
+from oborona.policy.own import is_near, is_own
 from oborona.policy.signatures import Flag, Matched
 from oborona.policy.signatures.matched import told
 from oborona.reputation.address import RepIP
@@ -168,7 +168,7 @@ def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
     return {
         "client_ip": envelope.client.ip,
         "client_name": envelope.client.name,
-        "client_local": is_local(envelope.client.ip),
+        "client_local": is_near(envelope.client),
         "client_own": is_own(envelope),
         "helo": envelope.helo,
         "sender": envelope.sender,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from oborona.types import Envelope
+from oborona.types import Client, Envelope
 
 # Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
 _PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
@@ -14,7 +14,12 @@ _PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168
 
 def is_own(envelope: Envelope) -> bool:
     """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC and RepIP."""
-    return envelope.own or bool(envelope.login) or is_local(envelope.client.ip)
+    return envelope.own or bool(envelope.login) or is_near(envelope.client)
+
+
+def is_near(client: Client) -> bool:
+    """Tell whether a client is no matter of the Internet: by its address, or as a program of the mail server's own machine. Whom nobody knows may be anywhere."""
+    return not client.unknown and is_local(client.ip)
 
 
 @lru_cache(maxsize=4096)

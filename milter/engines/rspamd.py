@@ -9,6 +9,7 @@ Source: rspamd's documentation, developers/protocol.
 from __future__ import annotations
 
 import math
+from io import BytesIO
 from typing import Annotated, Final
 
 import aiohttp
@@ -135,9 +136,10 @@ class Rspamd:
         self, method: str, path: str, told: list[tuple[str, str]], body: bytes | None
     ) -> bytes:
         octets = bytearray()
+        pieces = None if body is None else BytesIO(body)  # sent piece by piece, which bytes are not
         try:
             async with self._opened().request(
-                method, self._url + path, data=body, headers=told, allow_redirects=False
+                method, self._url + path, data=pieces, headers=told, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
                     raise PeerError(f"answered {answer.status} {word(answer.reason or '')}".strip())

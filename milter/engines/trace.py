@@ -19,6 +19,7 @@ from email.utils import format_datetime
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
+from oborona.message.received import NOBODY
 from oborona.types import Envelope
 
 MAX_NAME: Final = 253  # characters of a host's name
@@ -37,7 +38,7 @@ def trace(envelope: Envelope, site: str, now: float) -> bytes:
         site: our name.
         now: Unix seconds.
     """
-    shown = _address(envelope.client.ip)
+    shown = NOBODY if envelope.client.unknown else _address(envelope.client.ip)
     login = f"\r\n\t(Authenticated sender: {_mailbox(envelope.login)})" if envelope.login else ""
     recipient = f"\r\n\tfor <{_mailbox(envelope.recipients[0])}>" if len(envelope.recipients) == 1 else ""
     queue = f" id {_name(envelope.queue_id)}" if envelope.queue_id else ""

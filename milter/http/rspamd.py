@@ -9,7 +9,6 @@ Source: docs.rspamd.com, Rspamd protocol; src/libserver/milter.c; haraka-plugin-
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -26,14 +25,6 @@ ACTIONS: Final = {
 }
 ALL: Final = 0  # instead of the number of a header to remove
 _MOST: Final = 100  # hosts, and addresses of the text: who asks wants to see some
-
-_MAILBOX_LINE: Final = re.compile(rb"From (?![ \t]*:)[^\n]*\n")
-
-
-def unboxed(raw: bytes) -> bytes:
-    """Return a message without the line that a mailbox file has above it, which rspamd takes off, too."""
-    line = _MAILBOX_LINE.match(raw)
-    return raw[line.end() :] if line else raw
 
 
 def checked(reply: Reply, judged: Judged, took_s: float) -> dict[str, Any]:

@@ -33,10 +33,10 @@ from oborona.milter.http.model import AskedGlance, AskedScan, Health, decoded
 from oborona.milter.http.openapi import document
 from oborona.milter.http.rates import Rates
 from oborona.milter.http.room import Held, Room
-from oborona.milter.http.rspamd import checked, checked_of_old, unboxed
+from oborona.milter.http.rspamd import checked, checked_of_old
 from oborona.milter.http.told import told
 from oborona.milter.judging import BUSY as TOO_BUSY
-from oborona.milter.letter import gathered
+from oborona.milter.letter import gathered, without_mailbox_line
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
 from oborona.milter.reply import Reply
 from oborona.milter.tokens import Tokens
@@ -159,7 +159,7 @@ class HttpServer(WebServer):
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
-        reply = await self._judged(_Put(told_of, unboxed(body), ""))
+        reply = await self._judged(_Put(told_of, without_mailbox_line(body), ""))
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
@@ -181,7 +181,7 @@ class HttpServer(WebServer):
         event = learned(
             what,
             Said(request.raw_headers),
-            unboxed(body),
+            without_mailbox_line(body),
             key=self._at.signing_key,
             template=self._at.settings.intake.person,
             source=request.remote or "local",

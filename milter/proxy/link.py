@@ -64,12 +64,14 @@ class Link:
         Raises:
             Lost: no answer.
         """
-        self.stale = False  # it takes back whatever was open
         async with self._within(self._settings.command_s, verb.decode()):
             hop = self._live()
             if verb == b"HELO":
                 hop.offers = {}
-            return self._heard(await hop.hello(verb, name))
+            answer = self._heard(await hop.hello(verb, name))
+        if answer.good:
+            self.stale = False  # it takes back whatever was open
+        return answer
 
     async def ask(self, command: bytes, *, turn: bool = False) -> Answer:
         """Say a command; return the answer.
@@ -85,8 +87,10 @@ class Link:
             hop = self._live()
             if self.stale:
                 self.stale = False
-                if command not in RESETS and (going := await hop.ask(b"RSET")).code == GOING:
-                    return self._heard(going)
+                if command not in RESETS and not (reset := await hop.ask(b"RSET")).good:
+                    if reset.code == GOING:
+                        return reset
+                    raise PeerError(f"RSET answered with {reset.text!r}")  # what we refused may be open still
             return self._heard(await hop.ask(command), turn=turn)
 
     async def message(self, content: Iterable[bytes], answers: int) -> list[Answer]:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from oborona.config import Proxy
 from oborona.milter.arguments import text
+from oborona.milter.judging import BUSY
 from oborona.milter.log import event
 from oborona.milter.proxy import words
 from oborona.milter.proxy.asked import Asked, Speaker
@@ -22,6 +23,7 @@ from oborona.milter.proxy.content import copy, for_session, head
 from oborona.milter.proxy.link import Link, Lost
 from oborona.milter.proxy.offers import command
 from oborona.milter.reply import Answer as Says
+from oborona.milter.reply import Reply
 from oborona.milter.smtp.answers import Answer, own
 from oborona.milter.smtp.paths import Path
 from oborona.milter.smtp.spooled import Spooled
@@ -128,8 +130,7 @@ class Transaction:
         left = [one for one in self.recipients if one.name not in gone]
         if refused is not None:
             self._link.stale = True
-            busy = reply.judged is None and reply.answer is Says.TEMPFAIL
-            self._note("busy" if busy else "refused")
+            self._note(_outcome(reply))
             return self._all(refused)
         if reply.answer is Says.DISCARD or not left:
             self._link.stale = True
@@ -199,6 +200,14 @@ class Transaction:
             answer=answers[0].text,
             size=message.size,
         )
+
+
+def _outcome(reply: Reply) -> str:
+    """Return in a word why a message goes no further."""
+    if reply is BUSY:
+        return "busy"
+    # put off without a code: the guard's word, in the place of an answer that never came
+    return "failed" if reply.answer is Says.TEMPFAIL and not reply.code else "refused"
 
 
 def _parameters(named: Path) -> tuple[str, ...]:

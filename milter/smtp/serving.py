@@ -60,6 +60,26 @@ class Counting(Protocol):
         ...
 
 
+class _Commands(dict[str, Any]):
+    """The commands of one connection, as the library looks them up; behind a goodbye none is heard any more.
+
+    The library reads on after its own goodbye (too many unknown commands), and a task that is cancelled goes on until it has to wait: what stands
+    in the same packet would still be done.
+
+    Args:
+        known: by name.
+        serving: the connection.
+    """
+
+    def __init__(self, known: dict[str, Any], serving: Serving) -> None:
+        super().__init__(known)
+        self._serving = serving
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what does a command."""
+        return super().get(name, default) if self._serving.hears else self._serving.deaf
+
+
 class Serving(SMTP):
     """One connection.
 
@@ -101,10 +121,22 @@ class Serving(SMTP):
             timeout=idle_s,
             loop=asyncio.get_running_loop(),
         )
+        self._smtp_methods = _Commands(self._smtp_methods, self)
 
     def __dir__(self) -> Iterable[str]:
         """Return the names of commands, as `Hooks` does."""
         return _named(type(self), "smtp_")
+
+    @property
+    def hears(self) -> bool:
+        """Whether the last word is not said yet."""
+        return self.transport is not None and not self._wire.is_closing()
+
+    async def deaf(self, _arg: str | None) -> None:
+        """Do nothing of what is said behind it, and read no more."""
+        assert self._handler_coroutine is not None
+        self._handler_coroutine.cancel()
+        await asyncio.sleep(0)
 
     # --- the server's side ---
 

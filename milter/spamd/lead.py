@@ -26,7 +26,6 @@ ABOVE: Final = 64  # headers that are looked at; further ones a mail server does
 MOST_RECIPIENTS: Final = 50_000  # Exim's own limit (recipients_max)
 HANDED_ON: Final = 3  # hops within the site
 
-_MAILBOX_LINE: Final = re.compile(rb"From (?![ \t]*:)([^\s]*)[^\n]*\n")
 _SENDERS: Final = (b"x-envelope-from", b"return-path")  # the better one first
 _RECIPIENTS: Final = (b"x-envelope-to", b"envelope-to", b"x-original-to", b"delivered-to")
 _TOPS: Final = frozenset({*_SENDERS, *_RECIPIENTS})
@@ -34,12 +33,13 @@ _EXIM: Final = frozenset({b"x-envelope-from", b"x-envelope-to"})
 _OF_MANY: Final = frozenset({b"x-envelope-to", b"envelope-to"})  # a line, or several, for all of them
 _ADDRESS: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^",\s])++')
 _NO_SENDER: Final = "MAILER-DAEMON"
+_UNTOLD: Final = Hop(handed_on=True)
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
     """What was read; empty where nothing was."""
 
-    hop: Hop = Hop()
+    hop: Hop = _UNTOLD  # one that is handed on: no line tells who connected
     sender: str = ""
     recipients: tuple[str, ...] = ()
     mailbox_line: int = 0  # octets at the start that are no header
@@ -63,7 +63,7 @@ def lead(raw: bytes, ours: Callable[[Hop], bool]) -> Lead:
 
     Guaranteed: any octets give one; nothing below the last line that is ours was looked at.
     """
-    mailbox = _MAILBOX_LINE.match(raw)
+    mailbox = letter.MAILBOX_LINE.match(raw)
     start = mailbox.end() if mailbox else 0
     cuts = {(0, start)} if start else set()
     tops: list[tuple[bytes, str]] = []
@@ -90,7 +90,7 @@ def lead(raw: bytes, ours: Callable[[Hop], bool]) -> Lead:
         cuts.update(places)
     elif not cuts:
         return Lead()
-    hop = hops[-1] if hops else Hop()
+    hop = hops[-1] if hops else _UNTOLD
     return Lead(
         hop=hop,
         sender=_sender(tops, text(mailbox[1]) if mailbox else "", hop),

@@ -71,6 +71,14 @@ def points(
     return f"{told:.{decimals}f}", f"{bar:.{decimals}f}"
 
 
+def _held(judged: Judged, scale: float) -> float:
+    """Return a score that reaches the line of refusals where that is the verdict, and there alone: mail servers refuse by it."""
+    verdict, bar = judged.verdict, judged.reject_score
+    if verdict.action is Action.REJECT:
+        return max(verdict.score, bar)
+    return min(verdict.score, bar - 0.1 / scale)  # as few points below it as are told
+
+
 def answer(request: Request, told: Told, reply: Reply, name: str, scale: float) -> bytes:
     """Return the answer to a message.
 
@@ -85,7 +93,7 @@ def answer(request: Request, told: Told, reply: Reply, name: str, scale: float) 
     if judged is None:
         return TOO_BUSY
     spam = is_spam(reply.answer, judged)
-    score, line = points(judged.verdict.score, judged.spam_score, spam=spam, scale=scale)
+    score, line = points(_held(judged, scale), judged.spam_score, spam=spam, scale=scale)
     # spamd says "Yes" to REPORT_IFSPAM, which its own spamc takes for no spam
     header = f"Spam: {'True' if spam else 'False'} ; {score} / {line}\r\n"
     body = b""

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from oborona.feedback.events.model import Event, Way, What
 from oborona.milter.intake.spoken import named
+from oborona.milter.letter import without_mailbox_line
 from oborona.milter.spamd.codec import Request
 from oborona.milter.spamd.spamc import NOPERM, PROTOCOL, TEMPFAIL, UNAVAILABLE, trouble
 from oborona.milter.spamd.told import user
@@ -53,8 +54,7 @@ def telling(request: Request, *, key: bytes, template: str, now: float) -> Telli
     if not who:
         words = f"Who says so? User {request.get('user')[:80]!r} is no mail address (intake.person)"
         return Telling(None, trouble(NOPERM, words))
-    mailbox_line = request.raw.find(b"\n") + 1 if request.raw.startswith(b"From ") else 0
-    raw = request.raw[mailbox_line:]
+    raw = without_mailbox_line(request.raw)
     ident, message_id = named(raw, key)
     return Telling(
         Event(

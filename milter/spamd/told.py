@@ -6,6 +6,8 @@ lines (`oborona.milter.spamd.lead`), and the reader whom it names is the recipie
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from oborona.message.received import Hop
@@ -15,6 +17,8 @@ from oborona.milter.intake.spoken import person
 from oborona.milter.spamd.codec import Request
 from oborona.milter.spamd.lead import lead
 from oborona.types import Client, Envelope
+
+_UNKNOWN: Final = Client(unknown=True)
 
 
 class Believing(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,10 +86,10 @@ def _rspamc(request: Request, believing: Believing) -> Told:
 
 def _spamc(request: Request, believing: Believing) -> Told:
     read = lead(request.raw, lambda _hop: believing.received)
-    hop, envelope = read.hop, Envelope()
+    hop, envelope = read.hop, Envelope(client=_UNKNOWN)
     if believing.received:
         envelope = Envelope(
-            client=Client(ip=hop.ip, name=hop.name),
+            client=_UNKNOWN if hop.handed_on else Client(ip=hop.ip, name=hop.name),
             helo=hop.helo,
             sender=read.sender,
             recipients=read.recipients,

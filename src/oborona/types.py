@@ -116,6 +116,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""  # verified rDNS name, lower case; empty = none
     port: int = 0
     login: str = ""  # SASL login, where a protocol tells it together with the client
+    unknown: bool = False  # nobody can tell who it is: without an address, and none of ours for that
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from oborona.cli.doctor_doors import doors, postfix
 from oborona.cli.report import State
 from oborona.milter.entrances import NONE_OPEN
 from tests.peers.oborona import Oborona
+from tests.whole.couriers import House, next_hop
 
 needs_postfix = pytest.mark.skipif(
     shutil.which("postconf", path="/usr/sbin:/usr/bin") is None, reason="needs Postfix"
@@ -35,8 +36,10 @@ def looked(folder: Path, **settings: object) -> dict[str, tuple[State, str]]:
 
 
 @contextmanager
-def answering(path: Path, answer: bytes, heard: list[bytes] | None = None) -> Iterator[None]:
-    """Somebody at a socket who says the same to everybody, and keeps what is heard."""
+def answering(
+    path: Path, answer: bytes, heard: list[bytes] | None = None, *, greets: bool = False
+) -> Iterator[None]:
+    """Somebody at a socket who says the same to everybody, and keeps what is heard; who greets says it first."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -45,10 +48,15 @@ def answering(path: Path, answer: bytes, heard: list[bytes] | None = None) -> It
         def serve() -> None:
             peer, _ = listener.accept()
             with peer:
-                said = peer.recv(1000)
+                if greets:
+                    peer.sendall(answer)
+                said = b""
+                with suppress(ConnectionResetError):  # who has read enough of a greeting hangs up
+                    said = peer.recv(1000)
                 if heard is not None:
                     heard.append(said)
-                peer.sendall(answer)
+                if not greets:
+                    peer.sendall(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -78,8 +86,8 @@ ANSWERS = {
     "exim": (b"oborona/1 ping\n", b"verdict=accept version=1\n", "a service for Exim"),
     "spamd": (b"PING SPAMC/1.5\r\n\r\n", b"SPAMD/1.5 0 PONG\r\n", "a spamd"),
     "http": (b"GET /v1/health HTTP/1.0\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n", "a web server"),
-    "proxy": (b"QUIT\r\n", b"220 mail.test ESMTP\r\n", "a mail server"),
-    "delivery": (b"QUIT\r\n", b"220 mail.test LMTP\r\n", "a LMTP server"),
+    "proxy": (b"", b"220 mail.test ESMTP\r\n", "a mail server"),
+    "delivery": (b"", b"220 mail.test LMTP\r\n", "a LMTP server"),
 }
 
 
@@ -89,13 +97,31 @@ def test_every_door_is_knocked_at_in_its_own_words(open_folder: Path, door: str)
     path = open_folder / "door.sock"
     heard: list[bytes] = []
     settings = {f"doors__{door}__listen": f"unix:{path}"}
-    with answering(path, answer, heard):
+    with answering(path, answer, heard, greets=not hello):
         said = looked(open_folder, **settings)
-    assert heard == [hello]
+    assert heard == [hello], "nobody speaks before a mail server has greeted him"
     assert any((State.FINE, f"{who} answers on unix:{path}") == one for one in said.values()), said
-    with answering(path, b"what?\r\n"):
+    with answering(path, b"what?\r\n", greets=not hello):
         said = looked(open_folder, **settings)
     assert any(one[0] is State.WRONG for one in said.values()), said
+
+
+@pytest.mark.parametrize("door", ["proxy", "delivery"])
+def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(open_folder: Path, door: str) -> None:
+    path = open_folder / "door.sock"
+    with answering(path, b"421 4.3.0 no next hop\r\n", greets=True):
+        said = looked(open_folder, **{f"doors__{door}__listen": f"unix:{path}"})
+    words = f"answers on unix:{path} and lets nobody in now: the log says why"
+    assert any(one[0] is State.WRONG and one[1].endswith(words) for one in said.values()), said
+
+
+def test_the_proxy_is_open_while_its_next_hop_is(open_folder: Path) -> None:
+    house = House(open_folder)
+    proxy = {name: value for name, value in house.settings.items() if name.startswith("doors.proxy.")}
+    with Oborona(proxy | {"worker.processes": 1, "doors.proxy.trusted": ""}) as daemon:
+        with next_hop(house.next_hop):
+            assert "a mail server answers on" in daemon.run("doctor").stdout
+        assert "lets nobody in now" in daemon.run("doctor").stdout
 
 
 def test_a_house_without_doors(open_folder: Path) -> None:

@@ -76,7 +76,9 @@ async def test_a_reader_at_work_while_messages_go(
                 assert act == "opens"
                 assert is_in == ["INBOX"]
             case Outcome.PERSON:
-                assert is_in == (["Archive"] if act == "moves" else ["INBOX"])
+                # who was about to expunge it may have done so by now
+                wanted = {"moves": [["Archive"]], "expunges": [[], ["INBOX"]]}.get(act, [["INBOX"]])
+                assert is_in in wanted
             case Outcome.GONE:
                 assert act == "expunges"
                 assert is_in == []

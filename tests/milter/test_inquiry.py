@@ -270,6 +270,20 @@ async def test_of_this_machine_and_of_private_networks_signatures_alone_are_look
     assert evidence.identity.spf.result is evidence.identity.dmarc.result is Result.NONE
 
 
+@pytest.mark.parametrize(("raw", "result"), [(SIGNED, Result.PASS), (LETTER, Result.NONE)])
+async def test_of_a_client_whom_nobody_knows_all_is_asked_but_what_needs_its_address(
+    tmp_path: Path, raw: bytes, result: Result
+) -> None:
+    desk = await Desk(tmp_path).open()
+    here = envelope(client=Client(unknown=True), helo="", sender="")
+    evidence = await desk.inquirer.whole(message(raw), here, desk.policy, truncated=False)
+    assert desk.asked >= {("link.test.list.test", Kind.A), ("_dmarc.example.org", Kind.TXT)}
+    assert not desk.asked & {*OF_CLIENT, ("example.org", Kind.TXT), ("mail.example.org", Kind.TXT)}
+    assert evidence.identity.spf.result is evidence.identity.iprev.result is Result.NONE
+    assert evidence.identity.dmarc.result is result, "it fails for nobody who might have passed by SPF"
+    assert evidence.identity.disposition is Published.NONE
+
+
 FORGED = LETTER.replace(b"anna@example.org", b"anna@bank.test")
 BANK: Records = {"_dmarc.bank.test": {"TXT": "v=DMARC1; p=reject"}}
 SLOW: Records = {"example.org": {"TXT": "v=spf1 include:a.slow.test include:b.slow.test +all"}}

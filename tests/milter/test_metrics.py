@@ -374,3 +374,10 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     assert all(grouped <= labels[name] for name, _ in named)
     summary = str(alert["annotations"])
     assert set(re.findall(r"\$labels\.(\w+)", summary)) <= grouped
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
+def test_alerts_add_up_what_may_not_be_there_yet(alert: dict[str, object]) -> None:
+    expression = str(alert["expr"])  # to Prometheus a number and a series that never began are no series
+    for part in re.split(r"\s\+\s", expression) if " + " in expression else ():
+        assert "or vector(0))" in part, part

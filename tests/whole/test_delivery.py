@@ -258,7 +258,7 @@ def test_a_next_hop_killed_in_the_middle_loses_nothing_and_delivers_nothing_twic
             row.post(name, *users)
         else:
             row.post(name, *users, body=LARGE)
-            _while_it_reads(row.dovecot, signal.SIGKILL)
+            _while_it_reads(row.dovecot, signal.SIGKILL, len(LARGE))
     log = row.postfix.wait_log("status=deferred")
     assert "No answer of the mailbox host, reference " in log
 
@@ -276,15 +276,15 @@ def said(message: Message) -> str:
     return str(make_header(decode_header(message["X-Mras-Reason"])))
 
 
-def _while_it_reads(dovecot: Dovecot, number: int) -> int:
-    """Send a signal to the process of Dovecot that takes a large message, once it has read some of it and not yet half."""
+def _while_it_reads(dovecot: Dovecot, number: int, octets_of: int) -> int:
+    """Send a signal to the process of Dovecot that takes a message of so many octets, once it has read some of it and not yet half."""
     before: dict[int, int] = {}
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for pid in dovecot.processes("lmtp"):
             with suppress(OSError):
                 octets = int(re.findall(r"rchar: (\d+)", Path(f"/proc/{pid}/io").read_text())[0])
-                if 100_000 < octets - before.setdefault(pid, octets) < len(LARGE) // 2:
+                if 100_000 < octets - before.setdefault(pid, octets) < octets_of // 2:
                     os.kill(pid, number)
                     return pid
     raise TimeoutError("nobody read a large message")
@@ -298,8 +298,9 @@ def test_a_daemon_that_goes_in_the_middle_loses_nothing_and_delivers_nothing_twi
     user = {"stopped": "ida", "killed": "ian"}[way]
     cut = row.postfix.log().count("lost connection with mx.test[")
     workers = row.workers()
-    row.post(way, user, body=LARGE)
-    frozen = _while_it_reads(row.dovecot, signal.SIGSTOP)
+    body = LARGE * 3  # so that even a busy machine sees it on its way
+    row.post(way, user, body=body)
+    frozen = _while_it_reads(row.dovecot, signal.SIGSTOP, len(body))
     try:
         if way == "stopped":
             row.oborona.halt()

@@ -47,9 +47,12 @@ def _knock(door: Knock) -> Iterator[Report]:
     try:
         with _connect(address) as peer:
             peer.sendall(door.hello)
-            answered = door.reply.match(peer.recv(HEARD))
-        if answered:
+            heard = peer.recv(HEARD)
+        if door.reply.match(heard):
             yield Report(door.name, State.FINE, f"a {door.kind} answers on {address}")
+        elif door.closed and heard.startswith(door.closed):
+            words = f"a {door.kind} answers on {address} and lets nobody in now: the log says why"
+            yield Report(door.name, State.WRONG, words)
         else:
             yield Report(door.name, State.WRONG, f"something listens on {address} and is no {door.kind}")
     except (FileNotFoundError, ConnectionRefusedError):

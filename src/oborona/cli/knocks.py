@@ -18,12 +18,14 @@ class Knock(NamedTuple):
     setting: str
     address: Address
     kind: str  # of program that answers there
-    hello: bytes  # what a client could say first
+    hello: bytes  # what a client could say first; empty where it is greeted, for who speaks before that is shown out
     reply: re.Pattern[bytes]  # how it is answered
+    closed: bytes = b""  # how the answer begins instead while nobody is let in; empty: there is no such word
 
 
 _MILTER: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # negotiation of version 6
 _NOWHERE: Final = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"  # a state in which nothing is asked
+_CLOSED: Final = b"421 "
 _SILENT_SCRIPT: Final = b"VERSION\tscript\t4\t0\n-\n\n"
 _DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
     ("milter", "door", "milter", _MILTER, ".{4}O"),
@@ -31,8 +33,8 @@ _DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
     ("exim", "door for Exim", "service for Exim", b"oborona/1 ping\n", "verdi"),
     ("spamd", "door of spamd", "spamd", b"PING SPAMC/1.5\r\n\r\n", "SPAMD"),
     ("http", "door for HTTP", "web server", b"GET /v1/health HTTP/1.0\r\n\r\n", "HTTP/"),
-    ("proxy", "proxy", "mail server", b"QUIT\r\n", "220 "),
-    ("delivery", "delivery door", "LMTP server", b"QUIT\r\n", "220 "),
+    ("proxy", "proxy", "mail server", b"", "220 "),
+    ("delivery", "delivery door", "LMTP server", b"", "220 "),
 )
 
 
@@ -41,7 +43,15 @@ def knocks(settings: Settings) -> Iterator[Knock]:
     for section, name, kind, hello, reply in _DOORS:
         door: Door = getattr(settings.doors, section)
         if door.listen:
-            yield Knock(name, f"doors.{section}.listen", door.address, kind, hello, _begins(reply))
+            yield Knock(
+                name,
+                f"doors.{section}.listen",
+                door.address,
+                kind,
+                hello,
+                _begins(reply),
+                b"" if hello else _CLOSED,
+            )
     intake = settings.intake
     if intake.listen:
         script = ("script service", _SILENT_SCRIPT, _begins("[+-]\n"))

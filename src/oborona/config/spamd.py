@@ -25,7 +25,8 @@ class Spamd(Door, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Read client, HELO, sender and recipients from what the mail server wrote above the message: spamc tells nothing"
-            " else. Off: whoever hands messages in adds no Received line of its own, and the topmost is a stranger's."
+            " else. Off: whoever hands messages in adds no Received line of its own, and the topmost is a stranger's; nothing is known of the client then,"
+            " who counts as a stranger."
         ),
     ] = True
     scale: Annotated[

@@ -210,6 +210,29 @@ async def test_rspamd_that_closed_an_idle_connection_is_asked_over_another() -> 
     assert connections == 2
 
 
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_large_message_goes_out_whole(name: EngineName) -> None:
+    large, came = LETTER + b"x" * 3_000_000 + b"\r\nEND\r\n", 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal came
+        tail = b""
+        while b"\r\nEND\r\n" not in tail:
+            chunk = await reader.read(1 << 16)
+            came, tail = came + len(chunk), (tail + chunk)[-100:]
+        writer.write(GOOD[name])
+        await writer.drain()
+
+    async with peer(serve) as port:
+        engine = engine_of(name, client_of(name, port), deadline_s=10, max_bytes=1 << 23)
+        try:
+            said = await engine.ask(QUESTION._replace(raw=large, size=len(large)))
+        finally:
+            await engine.close()
+    assert said.unknown == ""
+    assert came >= len(large)
+
+
 async def test_rspamd_is_told_of_no_more_recipients_than_it_takes() -> None:
     many = Envelope(recipients=tuple(f"r{number}@b.example" for number in range(5000)))
     told = rspamd.headers(Question(LETTER, many, len(LETTER)), "hush")

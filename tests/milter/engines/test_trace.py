@@ -33,6 +33,11 @@ def test_it_reads_as_postfix_writes_it() -> None:
     )
 
 
+def test_no_client_is_this_machine_and_an_unknown_one_is_not() -> None:
+    assert b"[127.0.0.1]" in trace(Envelope(), "mx.b.example", NOW)
+    assert b"[0.0.0.0]" in trace(Envelope(client=Client(unknown=True)), "mx.b.example", NOW)
+
+
 hostile = st.text(max_size=40) | st.text("[]()<>. \r\n\t;:abc127.0.0.1", max_size=40)
 
 

@@ -91,10 +91,10 @@ class Behind:
             match verb:
                 case b"LHLO" | b"EHLO":
                     lmtp = verb == b"LHLO"
-                    mail, recipients = b"", []
                     offered = [b"hop.test Hello", *(one.encode() for one in self.offers)]
                     lines = [b"250-" + one for one in offered[:-1]] + [b"250 " + offered[-1]]
-                    await say("hello", b"\r\n".join(lines))
+                    if (await say("hello", b"\r\n".join(lines))).startswith(b"250"):
+                        mail, recipients = b"", []
                 case b"MAIL":
                     if mail:
                         await say("nested", b"503 5.5.1 nested MAIL")

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import datetime as dt
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from oborona.types import Client as Judged
-from tests.milter.proxy.scripted import MESSAGE, OFFERS, Behind, Client, Sessions, proxy, send, until
+from tests.milter.proxy.scripted import (
+    MESSAGE,
+    OFFERS,
+    PATIENCE_S,
+    Behind,
+    Client,
+    Sessions,
+    proxy,
+    send,
+    until,
+)
 
 XCLIENT: Final = "XCLIENT NAME ADDR PORT PROTO HELO LOGIN"
 XFORWARD: Final = "XFORWARD NAME ADDR PORT PROTO HELO IDENT SOURCE"
@@ -297,6 +308,29 @@ async def test_a_client_goes_on_in_private(certificate: Path) -> None:
         assert hop.taken[0][2] == large
         assert not [one for one in hop.commands if b"evil" in one or b"STARTTLS" in one]
         assert (await client.ask("QUIT")) == ["221 2.0.0 hop says goodbye"]
+
+
+async def test_what_comes_with_the_end_of_the_handshake_is_heard(certificate: Path) -> None:
+    async with proxy(Behind(), certificate=str(certificate)) as opened:
+        client = await opened.connect()
+        assert (await client.ask("STARTTLS"))[0].startswith("220 ")
+        come, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = ssl.create_default_context(cafile=certificate).wrap_bio(come, out, server_hostname="localhost")
+
+        async def until_done(step: Callable[[], bytes | None]) -> bytes | None:
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    client.writer.write(out.read())
+                    come.write(await asyncio.wait_for(client.reader.read(1 << 16), PATIENCE_S))
+
+        await until_done(tls.do_handshake)
+        tls.write(b"EHLO c\r\n")
+        client.writer.write(out.read())  # the last of the handshake and the first command, at once
+        said = await until_done(lambda: tls.read(1 << 16))
+        assert said is not None
+        assert said.startswith(b"250-hop.test")
 
 
 async def test_who_speaks_no_tls_is_left(certificate: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from oborona.milter.proxy.connection import LINGER_S
-from oborona.milter.reply import Reply
+from oborona.milter.reply import Reply, refuse
 from tests.milter.proxy.scripted import MESSAGE, Behind, Door, Sessions, proxy, send, until
 
 QUICK: Final[dict[str, Any]] = {"connect_s": 0.3, "command_s": 1.0, "deadline_s": 1.0}
@@ -325,3 +325,26 @@ async def test_who_says_no_more_is_let_go_at_once(hello: str | None) -> None:
         client.writer.write_eof()
         async with asyncio.timeout(LINGER_S / 2):
             assert await client.gone()
+
+
+async def test_a_message_is_given_up_by_ehlo_even_where_the_next_hop_refuses_that() -> None:
+    hop = Behind()
+    async with proxy(hop) as opened:
+        client = await opened.connect()
+        await client.ask("MAIL FROM:<ann@a.example>", "RCPT TO:<joe@x.test>")
+        hop.says = {"hello": b"501 5.5.2 not by that name"}
+        assert await client.ask("EHLO other.test") == ["501 5.5.2 not by that name"]
+        hop.says = {}
+        assert (await send(client, MESSAGE, "eve@x.test"))[-1].startswith("250 2.0.0 taken")
+    assert [one[1] for one in hop.taken] == [[b"eve@x.test"]]
+
+
+async def test_a_next_hop_that_takes_nothing_back_gets_no_message_without_the_recipient() -> None:
+    hop, sessions = (
+        Behind(says={"rset": b"502 5.5.1 not here"}),
+        Sessions(**{"rcpt no@x.test": refuse(550, "5.7.1", "No")}),
+    )
+    async with proxy(hop, sessions) as opened:
+        client = await opened.connect()
+        assert (await send(client, MESSAGE, "no@x.test", "joe@x.test"))[-1].startswith("451 4.3.0 ")
+    assert hop.taken == []

@@ -144,6 +144,23 @@ async def test_a_client_may_say_everything_at_once() -> None:
     assert [one[1] for one in hop.taken] == [[b"one@x.test"], [b"two@x.test"]]
 
 
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [(b"FROB\r\n" * 5, "502 5.5.1 Too many unrecognized"), (b"QUIT\r\n", "221 2.0.0 hop says goodbye")],
+)
+async def test_nothing_goes_on_behind_a_goodbye(said: bytes, last: str) -> None:
+    hop, sessions = Behind(), Sessions()
+    async with proxy(hop, sessions) as opened:
+        client = await opened.connect()
+        client.write(said + b"MAIL FROM:<hidden@b>\r\n")
+        while not (answer := await client.answer()).startswith(last):
+            assert answer.startswith("500 ")
+        assert await client.gone()
+        await until(lambda: not opened.server.sessions and not hop.open)
+    assert [one for one in hop.commands if b"hidden" in one] == []
+    assert "mail" not in sessions.stages()
+
+
 async def test_recipients_whom_the_next_hop_does_not_take_are_not_named_to_the_session() -> None:
     hop = Behind(rcpt={b"no@x.test": b"550 5.1.1 nobody"})
     sessions = Sessions()

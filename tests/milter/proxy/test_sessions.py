@@ -75,10 +75,10 @@ async def test_nothing_is_handed_on_to_a_recipient_who_is_refused(reply: Reply) 
     ("reply", "answer", "noted"),
     [
         (REFUSED, "550-5.7.1 Message refused\n550 5.7.1 as spam", "refused"),
-        (LATER, "451 4.7.1 Try again later", "busy"),
+        (LATER, "451 4.7.1 Try again later", "refused"),
         (BUSY, "451 4.3.2 Too busy, try again later", "busy"),
         (Reply(answer=Answer.REJECT), "550 5.7.1 Refused", "refused"),
-        (Reply(answer=Answer.TEMPFAIL), "451 4.7.1 Try again later", "busy"),
+        (Reply(answer=Answer.TEMPFAIL), "451 4.7.1 Try again later", "failed"),
         (Reply(answer=Answer.DISCARD), "250 2.0.0 Message taken", "discarded"),
     ],
 )

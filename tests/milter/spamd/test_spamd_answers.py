@@ -58,6 +58,7 @@ REFUSED = refuse(
 LISTED = refuse(
     550, "5.7.1", "Message refused as spam, reference 3k2", judged(Action.REJECT, 0.0, line=200.0)
 )
+FILED = taken(Action.SPAM, 250.0)  # a table of engines refuses nothing
 FRIEND = taken(Action.ACCEPT, 340.0)  # a list of the site says so
 PUT_OFF = refuse(451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 40.0))
 PUT_OFF_SPAM = refuse(451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 100.0))
@@ -88,7 +89,8 @@ def spamd(command: str, reply: Reply, protocol: str = "SPAMC/1.5", *, message: b
         (SPAM, "True ; 112.5 / 100.0"),
         (MARKED_ONLY, "True ; 250.0 / 100.0"),
         (REFUSED, "True ; 250.0 / 100.0"),
-        (LISTED, "True ; 100.0 / 100.0"),
+        (LISTED, "True ; 200.0 / 100.0"),
+        (FILED, "True ; 199.9 / 100.0"),
         (FRIEND, "False ; 99.9 / 100.0"),
         (PUT_OFF, "False ; 40.0 / 100.0"),
         (PUT_OFF_SPAM, "True ; 100.0 / 100.0"),
@@ -112,6 +114,8 @@ def test_no_rounding_makes_a_number_contradict_its_word(
 def test_points_are_told_in_the_clients_scale() -> None:
     assert spamd("CHECK", SPAM, scale=0.05)[1] == {"Spam": "True ; 5.6 / 5.0"}
     assert spamd("CHECK", FRIEND, scale=0.05)[1] == {"Spam": "False ; 4.9 / 5.0"}
+    assert spamd("CHECK", LISTED, scale=0.05)[1] == {"Spam": "True ; 10.0 / 5.0"}
+    assert spamd("CHECK", FILED, scale=0.05)[1] == {"Spam": "True ; 9.9 / 5.0"}
 
 
 @pytest.mark.parametrize(
@@ -305,6 +309,13 @@ def test_what_somebody_says_of_a_message_is_an_event(headers: list[str], what: W
     assert (event.what, event.way, event.time, event.person) == (what, Way.SPAMD, 1000.0, "joe@example.test")
     assert event.raw == LETTER.partition(b"\n")[2], "the line of a mailbox is no part of it"
     assert telling.done(asked("TELL", "SPAMC/1.5", *headers)) == f"SPAMD/1.1 0 EX_OK\r\n{answer}\r\n".encode()
+
+
+def test_a_header_with_a_space_before_its_colon_is_no_line_of_a_mailbox() -> None:
+    letter = b"From : Ann <ann@a.example>\nSubject: x\n\nhi\n"
+    event = tell("Message-class: spam", "Set: local", message=letter).event
+    assert event is not None
+    assert event.raw == letter
 
 
 def test_a_message_that_we_have_seen_is_known_by_its_id() -> None:

@@ -20,7 +20,7 @@ from oborona.milter.reply import ACCEPT, Answer, Judged, Reply
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.server import Desk, SpamdServer
 from oborona.milter.spamd.told import Believing
-from oborona.types import Action, Envelope, Stage, Verdict
+from oborona.types import Action, Client, Envelope, Stage, Verdict
 from tests.peers.spamc import ask, connected, request, rest
 
 PROMPT_S = 10.0  # against hangs alone
@@ -146,7 +146,7 @@ async def test_a_request_is_answered_and_the_connection_ends(house: House, half_
 async def test_a_message_without_a_length_ends_with_the_clients_half(house: House) -> None:
     await house.open()
     assert await house.ask(b"CHECK SPAMC/1.5\r\nUser: joe@b.example\r\n\r\nhi\r\n") == GOOD
-    assert house.envelopes == [Envelope(recipients=("joe@b.example",))]
+    assert house.envelopes == [Envelope(client=Client(unknown=True), recipients=("joe@b.example",))]
 
 
 async def test_every_octet_of_a_request_may_come_alone(house: House) -> None:

@@ -12,6 +12,7 @@ from oborona.milter import letter
 from oborona.milter.spamd.codec import Codec, Request
 from oborona.milter.spamd.lead import ABOVE, MOST_RECIPIENTS, lead
 from oborona.milter.spamd.told import Believing, Told, told
+from oborona.policy.own import is_own
 from oborona.types import Client, Envelope
 from tests.peers.spamc import request
 
@@ -21,6 +22,7 @@ RECEIVED = (
     b"\tfor <for@example.test>; Sun, 22 Nov 2026 10:00:00 +0000\r\n"
 )
 CLIENT = Client(ip="192.0.2.9", name="mail.a.example")
+UNKNOWN = Client(unknown=True)
 BELIEVING = Believing(received=True, person="{user}@example.test", submission_port="587", limit_bytes=10_000)
 EXIM = (
     b"From MAILER-DAEMON Sun Nov 22 18:48:09 2026\nX-Envelope-From: <ann@a.example>\n"
@@ -111,8 +113,30 @@ def test_what_others_wrote_above_the_line_stays() -> None:
 )  # fmt: skip
 def test_without_a_line_of_the_mail_server_on_top_nothing_is_known_and_nothing_taken_off(raw: bytes) -> None:
     found = tell(raw)
-    assert found.envelope == Envelope()
+    assert found.envelope == Envelope(client=UNKNOWN)
+    assert not is_own(found.envelope), "a stranger's, for all we know"
     assert found.message == letter.gathered(raw, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "own"),
+    [
+        (b"Received: by mx.test (Postfix, from userid 1000)\r\n\tid 4bQ1; Sun\r\n", True),
+        (b"Received: from joe by mx.test with local (Exim 4.96)\r\n\tid 1xVCbh-0007BX-2J; Sun\r\n", True),
+        (b"Received: from joe by mx.test with local-smtp (Exim 4.98-RC1)\r\n\tid 1xV-0-2J; Sun\r\n", True),
+        (b"Received: (qmail 4711 invoked by uid 1000); 22 Nov\r\n", True),
+        (b"Received: from mx.test ([127.0.0.1])\r\n\tby imap with LMTP\r\n\tid 1; Sun\r\n", False),
+        (b"Received: from x by y with local (client.test [192.0.2.66]) by mx.test; Sun\r\n", False),
+        (b"Received: from [x (client.test)] (192.0.2.66) by mx.test with SMTP; Sun\r\n", False),
+    ],
+    ids=["Postfix", "Exim", "Exim, SMTP", "qmail", "LMTP alone", "HELO like a program", "another server"],
+)
+def test_mail_of_a_local_program_is_our_own_and_that_of_nobody_knows_whom_is_not(
+    line: bytes, own: bool
+) -> None:
+    found = tell(line + b"From: ann@a.example\r\n\r\nAt noon?\r\n")
+    assert found.envelope.client == Client(unknown=not own)
+    assert is_own(found.envelope) is own
 
 
 def test_a_line_below_the_mail_servers_own_is_the_senders() -> None:
@@ -126,7 +150,8 @@ def test_a_setting_says_that_there_is_no_such_line() -> None:
     believing = Believing(received=False, person="{user}", submission_port="587", limit_bytes=10_000)
     raw = b"Return-Path: <ann@a.example>\r\n" + RECEIVED.replace(b"ESMTP", b"ESMTPSA") + LETTER
     found = tell(raw, "SPAMC/1.5", "User: joe@example.test", believing=believing)
-    assert found.envelope == Envelope(recipients=("joe@example.test",))
+    assert found.envelope == Envelope(client=UNKNOWN, recipients=("joe@example.test",))
+    assert not is_own(found.envelope)
     assert found.message == letter.gathered(raw, 10_000)
     assert found.port == ""
 
@@ -234,4 +259,4 @@ def test_any_octets_are_a_message_and_what_is_taken_off_is_whole_lines(pieces: l
     for start, end in found.cuts:
         assert start == 0 or raw[start - 1 : start] == b"\n"
         assert end == len(raw) or raw[end - 1 : end] == b"\n"
-    assert lead(raw, lambda _hop: False).hop == Hop()
+    assert lead(raw, lambda _hop: False).hop == Hop(handed_on=True)
