@@ -67,6 +67,7 @@ bench:           ## messages a second, CPU and memory of a scan (docs/performanc
 	$(BIN)/python benchmarks/authentication.py
 	$(BIN)/python benchmarks/resolver.py
 	$(BIN)/python benchmarks/connect.py
+	$(BIN)/python benchmarks/doors.py
 	$(BIN)/python benchmarks/lists.py
 
 lock:            ## resolve again what the locks hold (needs uv)
