@@ -18,6 +18,7 @@ import click
 from oborona import __version__
 from oborona.cli.mailboxes import Unread
 from oborona.cli.output import Unwritten
+from oborona.cli.surface import shown, told_of_all
 from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError, StoreVersion
 
 _COMMANDS: Final = {
@@ -45,9 +46,10 @@ _COMMANDS: Final = {
     "doctor": "doctor",
     "auth": "auth",
     "metrics": "metrics",
+    "completion": "completion",
     "opensmtpd-filter": "opensmtpd",
 }
-"""Command → module of this package, imported when it is asked for: a daemon carries no terminal tables in its memory."""
+"""Command → module of this package, imported when it is run: a daemon carries no terminal tables in its memory."""
 
 _STATUS: Final = (
     (Unread, os.EX_NOINPUT),
@@ -67,6 +69,11 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        told = told_of_all().get(cmd_name) if cmd_name in _COMMANDS else None
+        return self.imported(cmd_name) if told is None else shown(cmd_name, told)
+
+    def imported(self, cmd_name: str) -> click.Command | None:
+        """Return a command itself, with all that it uses."""
         module = _COMMANDS.get(cmd_name)
         if module is None:
             return None

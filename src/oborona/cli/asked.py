@@ -1,4 +1,7 @@
-"""What the options before the command ask for: which settings, and the parts that commands open with them."""
+"""What the options before the command ask for: which settings, and the parts that commands open with them.
+
+Each part is imported where it is opened: a command costs what it uses, and `--help` nothing of all this.
+"""
 
 from __future__ import annotations
 
@@ -6,47 +9,27 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
-from oborona import secret
-from oborona.config import Loaded, load_settings
-from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
-from oborona.feedback.weights_file import FILE as WEIGHTS
-from oborona.message.shingles import Hasher
-from oborona.milter.asking import Asking
-from oborona.milter.content_model import Taught
-from oborona.milter.final_model import FILE as FINAL_FILE
-from oborona.milter.final_model import FollowedFinal
-from oborona.milter.personal.asked import AskedPersons
-from oborona.milter.personal.schema import FILE as PERSONS
-from oborona.milter.pinned.schema import FILE as PINS
-from oborona.milter.pinned.store import Store as PinStore
-from oborona.milter.places import Places
-from oborona.milter.reader.desk import Desk, plans
-from oborona.milter.reader.eyes import Eyes, Nearby
-from oborona.milter.reader.frames import Task
-from oborona.milter.reader.meaning import Meanings as EncodedMeanings
-from oborona.milter.reader.meaning import NearbyEncoder
-from oborona.milter.service import site_name
-from oborona.milter.signatures.rows import State
-from oborona.milter.signatures.schema import FILE
-from oborona.milter.signatures.store import Store
-from oborona.milter.stores import open_stored
-from oborona.policy.evidence import Inquiry, Silence
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.load import Policy, load_policy
-from oborona.policy.models.meaning import Meanings, Silent
-from oborona.policy.pictures import Blind
-from oborona.policy.ports import CounterReader, Pictures
-from oborona.policy.scan import Site
-from oborona.policy.signatures import Book
-from oborona.reputation.networks import networks, plain
-from oborona.reputation.pins import Book as PinBook
 from oborona.types import Envelope
+
+if TYPE_CHECKING:
+    from oborona.config import Loaded
+    from oborona.milter.final_model import FollowedFinal
+    from oborona.milter.places import Places
+    from oborona.milter.reader.desk import Desk
+    from oborona.policy.evidence import Inquiry
+    from oborona.policy.load import Policy
+    from oborona.policy.models.meaning import Meanings
+    from oborona.policy.ports import CounterReader, Pictures
+    from oborona.policy.scan import Site
+    from oborona.policy.signatures import Book
+    from oborona.reputation.pins import Book as PinBook
+    from oborona.secret import Keys
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
 PATIENCE_S: Final = 60.0  # for the pictures of one message
@@ -79,6 +62,8 @@ class Asked:
     @property
     def loaded(self) -> Loaded:
         """The settings in force."""
+        from oborona.config import load_settings
+
         if self._loaded is None:
             self._loaded = load_settings(self._file, self._overrides)
         return self._loaded
@@ -100,12 +85,17 @@ class Asked:
 
     def policy(self) -> Policy:
         """The policy, checked; loaded once, so that a command works with one policy throughout."""
+        from oborona.policy.fact_table import SCHEMA
+        from oborona.policy.load import load_policy
+
         if self._policy is None:
             self._policy = load_policy(self.policy_folder, SCHEMA)
         return self._policy
 
-    def keys(self) -> secret.Keys:
+    def keys(self) -> Keys:
         """The site's keys, or those of no site, with a word on standard error."""
+        from oborona import secret
+
         try:
             return secret.load(self.state)
         except StoreError as error:
@@ -114,6 +104,8 @@ class Asked:
 
     def seen(self, told: Envelope) -> Envelope:
         """Return an envelope as the doors see it: a client in a network of the site is one of ours."""
+        from oborona.reputation.networks import networks, plain
+
         address = plain(told.client.ip)
         own = address is not None and address in networks(self.loaded.settings.site.networks)
         return msgspec.structs.replace(told, own=own)
@@ -121,6 +113,10 @@ class Asked:
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
         """What makes the inquiry of each message: the DNS is asked as by the daemon, or nobody."""
+        from oborona.milter.asking import Asking
+        from oborona.milter.service import site_name
+        from oborona.policy.evidence import Silence
+
         if not dns:
             yield Silence
             return
@@ -133,6 +129,8 @@ class Asked:
 
     def places(self) -> Places:
         """The databases of places; what is wrong with one is a word on standard error."""
+        from oborona.milter.places import Places
+
         places = Places(self.loaded.settings.places)
         for error in places.errors.values():
             click.echo(f"oborona: {error}; places are not known by it", err=True)
@@ -140,7 +138,10 @@ class Asked:
 
     def final(self) -> FollowedFinal:
         """The final model in force; what is wrong with it is a word on standard error."""
-        final = FollowedFinal(self.state / FINAL_FILE, SCHEMA)
+        from oborona.milter.final_model import FILE, FollowedFinal
+        from oborona.policy.fact_table import SCHEMA
+
+        final = FollowedFinal(self.state / FILE, SCHEMA)
         final.look()
         if final.error is not None:
             click.echo(f"oborona: {final.error}; judged without the final model", err=True)
@@ -148,6 +149,11 @@ class Asked:
 
     def signatures(self) -> Book:
         """The signatures in force; without the store those of the policy's files, with a word on standard error."""
+        from oborona.milter.signatures.rows import State
+        from oborona.milter.signatures.schema import FILE
+        from oborona.milter.signatures.store import Store
+        from oborona.policy.signatures import Book
+
         found = list(self.policy().signatures.values())
         path = self.state / FILE
         if path.exists():
@@ -160,18 +166,26 @@ class Asked:
 
     def pins(self) -> PinBook:
         """The pins in force; without their store none, with a word on standard error."""
-        path = self.state / PINS
+        from oborona.milter.pinned.schema import FILE
+        from oborona.milter.pinned.store import Store
+        from oborona.reputation.pins import Book
+
+        path = self.state / FILE
         if path.exists():
             try:
-                with PinStore(path, make=False) as store:
-                    return PinBook(store.all(time.time()))
+                with Store(path, make=False) as store:
+                    return Book(store.all(time.time()))
             except StoreError as error:
                 click.echo(f"oborona: {error}; judged without pins", err=True)
-        return PinBook()
+        return Book()
 
     @asynccontextmanager
     async def pictures(self) -> AsyncIterator[Pictures]:
         """Who looks at pictures for a tool: processes of its own, as the reader has them, and patience."""
+        from oborona.milter.reader.desk import Desk, plans
+        from oborona.milter.reader.eyes import Eyes, Nearby
+        from oborona.policy.pictures import Blind
+
         settings = self.loaded.settings.reader
         if not settings.enabled:
             yield Blind()
@@ -185,6 +199,11 @@ class Asked:
 
     def _meanings(self, final: FollowedFinal) -> Meanings:
         """Who says what texts mean: the processes that look at pictures, while there are any."""
+        from oborona.milter.reader.frames import Task
+        from oborona.milter.reader.meaning import Meanings as EncodedMeanings
+        from oborona.milter.reader.meaning import NearbyEncoder
+        from oborona.policy.models.meaning import Silent
+
         if self._desk is None or Task.MEAN not in self._desk.pools:
             return Silent()
         return EncodedMeanings(NearbyEncoder(self._desk), final.meaning, within_s=PATIENCE_S)
@@ -196,6 +215,17 @@ class Asked:
         Args:
             pictures: who looks at them; None = nobody.
         """
+        from oborona.counters.memory import MemoryCounters
+        from oborona.feedback.weights_file import FILE as WEIGHTS
+        from oborona.message.shingles import Hasher
+        from oborona.milter.content_model import Taught
+        from oborona.milter.personal.asked import AskedPersons
+        from oborona.milter.personal.schema import FILE as PERSONS
+        from oborona.milter.service import site_name
+        from oborona.milter.stores import open_stored
+        from oborona.policy.pictures import Blind
+        from oborona.policy.scan import Site
+
         final = self.final()
         hasher = Hasher(self.keys().shingles)
         counters: CounterReader

@@ -1,10 +1,11 @@
-"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types, the HTTP interface."""
+"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types, the HTTP interface, commands."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
+from oborona.cli import surface
 from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
@@ -144,6 +145,7 @@ def files() -> dict[Path, str]:
         ROOT / "docs/monitoring.md": monitoring(),
         ROOT / "docs/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
+        surface.FILE: surface.document(),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }
 
