@@ -32,7 +32,6 @@ from oborona.milter.journaled import NOT_KEPT
 from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
-from oborona.milter.worker import JOURNAL
 from oborona.policy.facts import Facts
 from oborona.policy.headers import ours
 from oborona.policy.known import Known
@@ -40,6 +39,7 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign
 from oborona.recheck.journal import Journal
 from oborona.recheck.kept import Kept
+from oborona.recheck.schema import JOURNAL
 from oborona.reputation.personal import Kind, Side, Source, entry
 from oborona.types import Action, Verdict
 from tests.peers.dovecot import Dovecot

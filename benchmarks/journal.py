@@ -40,7 +40,7 @@ from benchmarks.replay import CORPUS, ROOT, entries
 from oborona.message.hashing import Type
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.recheck import rows, schema, writing
+from oborona.recheck import rows, schema, texts, writing
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers
 from oborona.recheck.index import Index
@@ -92,7 +92,7 @@ class Filler:
             *row.verdict[2:9],
             f"Q{self._at}",
             name,
-            rows.message_key(name),
+            texts.message_key(name),
             *row.verdict[12:],
         )
         evidence = (ident, *row.evidence[1:4], stored, *row.evidence[5:])

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.message.model import Mailbox
 from oborona.milter.trapping import readers
 from oborona.policy.known import asked
 from oborona.policy.load import Policy
@@ -55,6 +56,7 @@ def entry_of(
         login=envelope.login,
         size=size,
         subject="" if scanned is None else scanned.message.subject,
+        header_from="" if scanned is None else _shown(scanned.message.from_),
         rules=verdict.rules,
         findings=verdict.findings,
         facts={name: value for name, value in facts.items() if name not in NOT_KEPT},
@@ -64,6 +66,12 @@ def entry_of(
         would=verdict.would,
         kept=None if scanned is None else _kept(scanned),
     )
+
+
+def _shown(mailbox: Mailbox | None) -> str:
+    if mailbox is None:
+        return ""
+    return f"{mailbox.name} <{mailbox.address}>" if mailbox.name else mailbox.address
 
 
 def _kept(scanned: Scan) -> Kept:

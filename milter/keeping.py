@@ -12,12 +12,12 @@ from typing import Any, Final
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.milter.recheck.trouble import Trouble
-from oborona.milter.worker import JOURNAL
 from oborona.recheck import index, moves_schema
 from oborona.recheck.following import Following
 from oborona.recheck.index import Index
 from oborona.recheck.keeper import STEP_ROWS, keep
 from oborona.recheck.moves import Moves
+from oborona.recheck.schema import JOURNAL
 
 HOUR_S: Final = 3600.0
 LAG_S: Final = 600.0  # what is followed is kept so much longer than it is looked for

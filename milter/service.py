@@ -40,12 +40,13 @@ from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
-from oborona.milter.worker import JOURNAL, Worker
+from oborona.milter.worker import Worker
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
+from oborona.recheck.schema import JOURNAL
 
 log = logging.getLogger("oborona")
 

@@ -72,8 +72,8 @@ from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Scan, Site
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
+from oborona.recheck.schema import JOURNAL
 
-JOURNAL: Final = "journal.db"
 LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
 COLLECT_AFTER: Final = (20_000, 20, 10)  # objects more than before, and collections of the younger generation

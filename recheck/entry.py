@@ -9,8 +9,7 @@ import msgspec
 from oborona.recheck.kept import Kept
 from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
-TEXT_LENGTH: Final = 998  # characters kept of a peer's text: the longest line of RFC 5322 section 2.1.1
-SUBJECT_LENGTH: Final = 200  # characters: enough to know a message by
+SUBJECT_LENGTH: Final = 200  # characters of it, and of From: enough to know a message by
 FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, most of them numbers
 
 
@@ -18,7 +17,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One message that was judged.
 
     Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts them to
-    `TEXT_LENGTH`, the subject to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose their texts and lists.
+    `TEXT_LENGTH`, the subject and From to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose their texts and lists.
     """
 
     id: int  # `ident.Numbers.next`: 63 bits, in order of time
@@ -36,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     login: str = ""
     size: int = 0  # bytes, headers included
     subject: str = ""  # decoded
+    header_from: str = ""  # the first mailbox in From, its name decoded; empty = none, or of an older Oborona
     rules: tuple[RuleHit, ...] = ()
     findings: tuple[Finding, ...] = ()
     facts: dict[str, object] = {}  # by name: numbers, bools, texts, lists of them; sets come back as lists

@@ -16,7 +16,7 @@ import aiosqlite
 
 from oborona import sqlite_file
 from oborona.errors import StoreError
-from oborona.recheck import ident, rows, schema
+from oborona.recheck import ident, rows, schema, texts
 from oborona.recheck.entry import Entry, Late, Went
 
 FOUND: Final = (
@@ -162,7 +162,7 @@ class Reader:
             values.append(rows.stored(queue_id))
         if message_id:
             conditions.append("message_key = ? AND message_id = ?")
-            values += rows.message_key(message_id), rows.stored(message_id)
+            values += texts.message_key(message_id), rows.stored(message_id)
         if not conditions:
             raise ValueError("what to find: a queue id or a Message-ID")
         sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608

@@ -1,30 +1,28 @@
 """Journal entries as table rows and back: pure.
 
-Texts are cut, and one that is no Unicode (a lone surrogate) becomes a blob of UTF-8 with surrogates passed through,
-so that every str comes back as it was. Facts are stored as their values; the list of their names, the same for
-almost all messages, is a row of its own. JSON is msgspec's (NaN and infinities become
-null); what it refuses, lone surrogates above all, goes through the standard library and is a blob too.
+Texts are cut, and stand as `recheck.texts` has them. Facts are stored as their values; the list of their names, the same for
+almost all messages, is a row of its own.
 """
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry, Late, Went
+from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry, Late, Went
 from oborona.recheck.kept import packed, unpacked
+from oborona.recheck.texts import TEXT_LENGTH, from_json, message_key, packed_text, to_json, unpacked_text
 from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
 VERDICT_COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, message_id, message_key,"
-    " client_ip, helo, sender, login, recipients, subject, rules, would"
+    " client_ip, helo, sender, login, recipients, subject, rules, would, header_from"
 )
 EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
 LATE_COLUMNS: Final = (
@@ -35,9 +33,7 @@ MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with 
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
 _WENT_BYTES: Final = 400
 
-_T = TypeVar("_T")
 _SHINGLE: Final = partial(tuple.__new__, Shingle)  # of a pair, without a call of Python for each of sixty
-_JSON: Final = msgspec.json.Encoder(enc_hook=str)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
 _WOULD: Final = msgspec.json.Decoder(Would)
@@ -79,7 +75,7 @@ def pack_went(went: Went) -> WentRow:
 def unpack_went(row: tuple[Any, ...]) -> Went:
     """Return what a row in the order of WENT_COLUMNS holds."""
     ident, recipient, spam, when = row
-    return Went(id=ident, recipient=_unpacked(recipient), spam=bool(spam), time=when)
+    return Went(id=ident, recipient=unpacked_text(recipient), spam=bool(spam), time=when)
 
 
 def pack_late(late: Late) -> LateRow:
@@ -88,12 +84,10 @@ def pack_late(late: Late) -> LateRow:
     Raises:
         Exception: only where it is not what its types say: our own bug.
     """
-    rules, findings = _to_json(late.rules), _to_json(late.findings)
-    facts = _to_json(late.facts)
+    rules, findings = to_json(late.rules), to_json(late.findings)
+    facts = to_json(late.facts)
     if len(facts) > FACTS_BYTES:
-        facts = _to_json(
-            {name: value for name, value in late.facts.items() if isinstance(value, int | float)}
-        )
+        facts = to_json({name: value for name, value in late.facts.items() if isinstance(value, int | float)})
     shingles = _pack_shingles(late.shingles)
     values = (
         late.id,
@@ -126,9 +120,9 @@ def unpack_late(row: tuple[Any, ...]) -> Late:
         score=score,
         line=line,
         decided_by=decided_by,
-        rules=_from_json(rules, _RULES),
-        findings=_from_json(findings, _FINDINGS),
-        facts=_from_json(facts, _OBJECT),
+        rules=from_json(rules, _RULES),
+        findings=from_json(findings, _FINDINGS),
+        facts=from_json(facts, _OBJECT),
         shingles=unpack_shingles(shingles),
     )
 
@@ -141,9 +135,9 @@ def pack(entry: Entry) -> Row:
     """
     shape, names, facts = _pack_facts(entry.facts)
     message_id = stored(entry.message_id)
-    recipients = _to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
-    rules = _to_json(entry.rules)
-    findings = _to_json(entry.findings)
+    recipients = to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
+    rules = to_json(entry.rules)
+    findings = to_json(entry.findings)
     shingles = _pack_shingles(entry.shingles)
     verdict = (
         entry.id,
@@ -163,9 +157,10 @@ def pack(entry: Entry) -> Row:
         stored(entry.sender),
         stored(entry.login),
         recipients,
-        _packed(entry.subject[:SUBJECT_LENGTH]),
+        packed_text(entry.subject[:SUBJECT_LENGTH]),
         rules,
-        None if entry.would is None else _to_json(entry.would),
+        None if entry.would is None else to_json(entry.would),
+        packed_text(entry.header_from[:SUBJECT_LENGTH]),
     )
     kept = None if entry.kept is None else packed(entry.kept)
     size = sum(map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES)
@@ -182,7 +177,7 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
     """
     (
         ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
-        client_ip, helo, sender, login, recipients, subject, rules, would,
+        client_ip, helo, sender, login, recipients, subject, rules, would, header_from,
     ) = verdict  # fmt: skip
     _, findings, shape, facts, shingles, kept = evidence or (0, "[]", None, "{}", b"", None)
     return Entry(
@@ -195,19 +190,20 @@ def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: st
         partial=bool(partial),
         policy_version=policy_version,
         size=size,
-        queue_id=_unpacked(queue_id),
-        message_id=_unpacked(message_id),
-        client_ip=_unpacked(client_ip),
-        helo=_unpacked(helo),
-        sender=_unpacked(sender),
-        login=_unpacked(login),
-        recipients=_from_json(recipients, _TEXTS),
-        subject=_unpacked(subject),
-        rules=_from_json(rules, _RULES),
-        findings=_from_json(findings, _FINDINGS),
+        queue_id=unpacked_text(queue_id),
+        message_id=unpacked_text(message_id),
+        client_ip=unpacked_text(client_ip),
+        helo=unpacked_text(helo),
+        sender=unpacked_text(sender),
+        login=unpacked_text(login),
+        recipients=from_json(recipients, _TEXTS),
+        subject=unpacked_text(subject),
+        rules=from_json(rules, _RULES),
+        findings=from_json(findings, _FINDINGS),
         facts=_unpack_facts(facts, None if shape is None else names or "[]"),
         shingles=unpack_shingles(shingles),
-        would=None if would is None else _from_json(would, _WOULD),
+        would=None if would is None else from_json(would, _WOULD),
+        header_from=unpacked_text(header_from),
         kept=None if kept is None else unpacked(kept),
     )
 
@@ -225,25 +221,19 @@ def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
     return tuple(map(_SHINGLE, struct.iter_unpack("<BQ", octets)))
 
 
-def message_key(message_id: str) -> int:
-    """Return what a Message-ID is found by: a signed 64-bit number."""
-    text = message_id[:TEXT_LENGTH].encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), signed=True)
-
-
 def stored(text: str) -> str | bytes:
     """Return a peer's text as it stands in its column."""
-    return _packed(text[:TEXT_LENGTH])
+    return packed_text(text[:TEXT_LENGTH])
 
 
 def names_json(names: tuple[str, ...]) -> str | bytes:
     """Return a list of fact names as it is stored."""
-    return _to_json(names)
+    return to_json(names)
 
 
 def asks_json(asks: Mapping[str, str]) -> str | bytes:
     """Return what the rules of a policy ask, as it is stored."""
-    return _to_json(asks)
+    return to_json(asks)
 
 
 def unpack_asks(stored: str | bytes) -> dict[str, str]:
@@ -252,31 +242,31 @@ def unpack_asks(stored: str | bytes) -> dict[str, str]:
     Raises:
         ValueError: it is damaged.
     """
-    return _from_json(stored, _ASKS)
+    return from_json(stored, _ASKS)
 
 
 def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], str | bytes]:
-    values = _to_json(list(facts.values()))
+    values = to_json(list(facts.values()))
     if len(values) > FACTS_BYTES:
         facts = {name: value for name, value in facts.items() if isinstance(value, int | float)}
-        values = _to_json(list(facts.values()))
+        values = to_json(list(facts.values()))
     names = tuple(facts)
     if len(names) > MAX_NAMES or not names:
-        return None, (), _to_json(facts) if len(names) <= 4 * MAX_NAMES else "{}"
+        return None, (), to_json(facts) if len(names) <= 4 * MAX_NAMES else "{}"
     return _shape(names), names, values
 
 
 def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
     if names is None:
-        return _from_json(facts, _OBJECT)
+        return from_json(facts, _OBJECT)
     known = _names(names)
-    values: list[Any] = _from_json(facts, _ARRAY)
+    values: list[Any] = from_json(facts, _ARRAY)
     return dict(zip(known, values, strict=False))
 
 
 @lru_cache(maxsize=64)
 def _names(stored: str | bytes) -> tuple[str, ...]:
-    return _from_json(stored, _TEXTS)
+    return from_json(stored, _TEXTS)
 
 
 @lru_cache(maxsize=64)  # the lists of one policy and the one before it
@@ -284,37 +274,3 @@ def _shape(names: tuple[str, ...]) -> int:
     """Return the id of a list of names: 63 bits of its hash, so that all processes find the same."""
     text = "\0".join(names).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1
-
-
-def _packed(text: str) -> str | bytes:
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
-
-
-def _unpacked(stored: str | bytes | None) -> str:
-    if isinstance(stored, bytes):
-        return stored.decode("utf-8", "surrogatepass")
-    return stored or ""
-
-
-def _to_json(value: object) -> str | bytes:
-    """Return JSON as text, so that SQL can look into it; as a blob where it is no Unicode."""
-    try:
-        return _JSON.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError, TypeError, msgspec.MsgspecError):
-        plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
-        text = json.dumps(plain, default=str, separators=(",", ":"), ensure_ascii=False)
-        return _packed(text)
-
-
-def _from_json(stored: str | bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
-    try:
-        return decoder.decode(stored)
-    except (msgspec.MsgspecError, UnicodeError):
-        text = stored.decode("utf-8", "surrogatepass") if isinstance(stored, bytes) else stored
-        return msgspec.convert(json.loads(text), decoder.type)

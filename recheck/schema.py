@@ -37,6 +37,7 @@ from oborona.sqlite_file import (
     migrate,
 )
 
+JOURNAL: Final = "journal.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
 PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
@@ -143,6 +144,7 @@ MIGRATIONS: Final = (
         ) WITHOUT ROWID
         """,
     ),
+    ("ALTER TABLE verdict ADD COLUMN header_from",),  # NULL: of an older Oborona
 )
 VERSION: Final = len(MIGRATIONS)
 FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a journal")

@@ -27,7 +27,7 @@ from oborona.milter.believing.journal import Journal
 from oborona.milter.believing.lists import PersonalLists
 from oborona.milter.believing.proposals import Proposals
 from oborona.milter.log import event
-from oborona.milter.worker import JOURNAL
+from oborona.recheck.schema import JOURNAL
 
 AGAIN_S: Final = 10.0  # before stores in trouble are tried again
 DAY_S: Final = 86_400.0

@@ -19,8 +19,9 @@ from oborona.milter.delivery.marks import Marks
 from oborona.policy.load import Policy
 from oborona.policy.personal import Delivered, delivered
 from oborona.recheck.engine.copies import by_site
-from oborona.recheck.entry import TEXT_LENGTH, Entry
+from oborona.recheck.entry import Entry
 from oborona.recheck.ident import time_of
+from oborona.recheck.texts import TEXT_LENGTH
 from oborona.recheck.then import facts_then, readable
 from oborona.types import Proved, Verdict
 

@@ -23,9 +23,9 @@ from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.stores import open_stored
-from oborona.milter.worker import JOURNAL
 from oborona.policy.before import Before
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from oborona.reputation.networks import Network, networks
 from oborona.reputation.pins import Pin
 

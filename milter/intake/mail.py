@@ -32,8 +32,8 @@ from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
 from oborona.milter.intake.reporters import Reporters
 from oborona.milter.log import event
 from oborona.milter.smtp.answers import Answer, own
+from oborona.recheck.schema import JOURNAL
 
-JOURNAL: Final = "journal.db"  # in the state folder
 MOST_BYTES: Final = 64 * 1024 * 1024  # of a mail; Postfix's own limit (message_size_limit) is 10 MB
 READ_BYTES: Final = 16 * 1024 * 1024  # of it that are looked into
 CONNECTIONS: Final = 20  # each may hold that much

@@ -41,7 +41,6 @@ from oborona.milter.recheck.limits import limits_of
 from oborona.milter.recheck.people import Heard
 from oborona.milter.recheck.trouble import Trouble
 from oborona.milter.stores import open_stored
-from oborona.milter.worker import JOURNAL
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.scan import Site
@@ -55,6 +54,7 @@ from oborona.recheck.index import Index
 from oborona.recheck.mailboxes.model import Mailboxes
 from oborona.recheck.moves import Moves
 from oborona.recheck.moves_schema import FILE as MOVES
+from oborona.recheck.schema import JOURNAL
 
 LOOK_S: Final = 0.1  # between looks at what has changed
 MOVE_S: Final = 0.05  # between looks at what is to be moved

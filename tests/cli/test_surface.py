@@ -109,7 +109,7 @@ def test_completion_imports_nothing_that_commands_use(tmp_path: Path, typed: str
 
 def test_every_help_is_what_the_command_itself_says() -> None:
     """What is written in the file is what would be said without it, to the letter."""
-    root = click.Context(main, info_name="oborona")
+    root = click.Context(main, info_name="oborona", **main.context_settings)
     found = 0
     for name in main.list_commands(root):
         real, light = main.imported(name), main.get_command(root, name)

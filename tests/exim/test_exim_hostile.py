@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from oborona.milter.worker import JOURNAL
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available

@@ -11,11 +11,11 @@ import pytest
 
 from oborona.config import Settings
 from oborona.milter.keeping import keep_all
-from oborona.milter.worker import JOURNAL
 from oborona.recheck import schema
 from oborona.recheck.index import FOLDER, Index
 from oborona.recheck.journal import Journal
 from oborona.recheck.moves_schema import FILE
+from oborona.recheck.schema import JOURNAL
 from tests.recheck.test_index import HOT, ids_of, messages
 
 PATIENCE_S = 60.0

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.recheck import rows
-from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, TEXT_LENGTH, Entry
+from oborona.recheck import rows, texts
+from oborona.recheck.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry
+from oborona.recheck.texts import TEXT_LENGTH
 from oborona.types import Action, Finding, Mode, RuleHit, Shingle
 from tests.recheck.entries import make_entry
 
@@ -91,7 +92,7 @@ def test_long_texts_are_cut(columns: sqlite3.Connection) -> None:
 
 
 def test_a_message_id_is_found_by_what_is_kept_of_it() -> None:
-    assert rows.message_key("x" * 5000) == rows.message_key("x" * TEXT_LENGTH) != rows.message_key("x")
+    assert texts.message_key("x" * 5000) == texts.message_key("x" * TEXT_LENGTH) != texts.message_key("x")
 
 
 def test_too_many_facts_lose_their_texts_first(columns: sqlite3.Connection) -> None:

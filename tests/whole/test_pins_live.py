@@ -13,9 +13,9 @@ import pytest
 
 from oborona.milter.pinned.follow import LOOK_S
 from oborona.milter.pinned.schema import FILE
-from oborona.milter.worker import JOURNAL
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from tests.cli.remembered import run
 from tests.peers.dns import Zones
 from tests.whole.gate import SPAM, Gate, eventually

@@ -30,6 +30,7 @@ _COMMANDS: Final = {
     "trainer": "processes",
     "intake": "processes",
     "check": "check",
+    "find": "find",
     "explain": "explain",
     "dissect": "dissect",
     "policy": "policy",

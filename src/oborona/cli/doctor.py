@@ -34,8 +34,8 @@ from oborona.cli.doctor_signatures import signatures
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
-from oborona.milter.worker import JOURNAL
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
 

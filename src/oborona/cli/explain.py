@@ -7,10 +7,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 
+from oborona.cli import find
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.explained import journaled, scanned
@@ -18,22 +20,26 @@ from oborona.cli.explained.feedback import said_of
 from oborona.cli.explained.model import Explanation
 from oborona.cli.explained.moved import moves_of
 from oborona.cli.explained.shown import show
+from oborona.cli.find import asked_query
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import PIPED, Terminal
-from oborona.milter.worker import JOURNAL
 from oborona.policy.engines import Remembered
 from oborona.policy.scan import scan
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import from_text
 from oborona.recheck.judged import envelope_of
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
+from oborona.recheck.search import Search
 from oborona.recheck.then import facts_then
 from oborona.types import Client, Envelope
 
+SHOWN: Final = 20  # messages, where words are given that several answer
+
 
 @click.command()
-@click.argument("what", metavar="ID|FILE")
+@click.argument("what", metavar="ID|FILE|QUERY")
 @click.option(
     "--message",
     type=click.Path(path_type=Path, exists=True),
@@ -51,6 +57,7 @@ def explain(
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of that moment stands beside what
     the policy of now makes of it with the counts of now; the message's text is not kept, --message gives it.
     FILE (- is standard input) is scored now, as if it came with the envelope that the options say.
+    QUERY is what `oborona find` takes: the one message that answers it is explained, of several each is shown, with status 1.
     """
     ident = from_text(what.partition(".")[0])
     if ident is None and (what == "-" or os.path.lexists(what)):
@@ -61,8 +68,27 @@ def explain(
     if envelope != Envelope():
         raise click.UsageError(f"no file {what}; an entry of the journal has its own envelope")
     if not asyncio.run(_entry(asked, ident, what, message, as_json=as_json, dns=dns)):
-        click.echo(f"oborona: no file {what}, and nothing in the journal under that id", err=True)
+        _search(asked, what, message, as_json=as_json, dns=dns)
+
+
+def _search(asked: Asked, what: str, message: Path | None, *, as_json: bool, dns: bool) -> None:
+    """Explain the one message that answers a question, or show which do."""
+    query = asked_query([what], "", "", time.time())
+    with Search(asked.state / JOURNAL) as journal:
+        found = list(journal.find(query, SHOWN))
+    if not found:
+        click.echo(
+            f"oborona: no file {what}, and nothing in the journal under that id, or with these words",
+            err=True,
+        )
         click.get_current_context().exit(os.EX_NOINPUT)
+    if len(found) == 1:
+        asyncio.run(_entry(asked, from_text(found[0].id), "", message, as_json=as_json, dns=dns))
+        return
+    find.show(iter(found), as_json=as_json)
+    number = f"the newest {SHOWN}" if len(found) == SHOWN else str(len(found))
+    click.echo(f"{number} messages; oborona explain ID explains one, oborona find searches further", err=True)
+    click.get_current_context().exit(1)
 
 
 async def _entry(
@@ -71,7 +97,9 @@ async def _entry(
     """Explain an entry; return whether there is one."""
     async with await Reader.open(asked.state / JOURNAL) as journal:
         entry = None if ident is None else await journal.get(ident)
-        if entry is None and (found := await journal.find(queue_id=queue_id)):  # some queue ids read as an id
+        if (
+            entry is None and queue_id and (found := await journal.find(queue_id=queue_id))
+        ):  # some queue ids read as an id
             entry = await journal.get(found[0])  # the newest: mail servers use queue ids again
         if entry is None:
             return False

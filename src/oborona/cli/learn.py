@@ -31,10 +31,10 @@ from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
 from oborona.feedback.word import Heard, Kind, Source, State, Word
 from oborona.message.shingles import Hasher
 from oborona.milter.service import prepare_state, site_name
-from oborona.milter.worker import JOURNAL
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import verify
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 
 AT_ONCE: Final = 50  # words written down in one transaction
 _RESULTS: Final = {

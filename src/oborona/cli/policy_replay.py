@@ -18,7 +18,6 @@ from oborona.cli.output import echo_json
 from oborona.cli.policy_replay_shown import as_object, show
 from oborona.cli.progress import progress
 from oborona.cli.span import Span
-from oborona.milter.worker import JOURNAL
 from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.personal import Nobody
@@ -28,6 +27,7 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Again, Judge, given
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from oborona.recheck.then import why_not
 from oborona.types import Envelope, Verdict
 

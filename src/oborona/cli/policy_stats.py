@@ -17,11 +17,11 @@ from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
 from oborona.cli.span import Span
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.milter.worker import JOURNAL
 from oborona.policy.decisive import hangs_on
 from oborona.policy.load import Policy
 from oborona.recheck.entry import Entry
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from oborona.types import Action, Mode
 
 

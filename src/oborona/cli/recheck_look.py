@@ -20,7 +20,6 @@ from oborona.errors import ConfigError
 from oborona.milter.mailboxes import open_mailboxes
 from oborona.milter.recheck.limits import limits_of
 from oborona.milter.recheck.people import Heard
-from oborona.milter.worker import JOURNAL
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.model import Cause, Made, Nothing, Second
 from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
@@ -28,6 +27,7 @@ from oborona.recheck.ident import from_text, time_of, to_text
 from oborona.recheck.mailboxes.model import Done, Letter, Outcome
 from oborona.recheck.moves import Decision, Moves
 from oborona.recheck.moves_schema import FILE
+from oborona.recheck.schema import JOURNAL
 
 MOST: Final = 2000  # messages of a recipient, the newest
 

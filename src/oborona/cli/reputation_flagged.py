@@ -18,8 +18,8 @@ from oborona.counters.window import DAY_S, DAYS
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.stores import open_stored
-from oborona.milter.worker import JOURNAL
 from oborona.policy.ports import Places
+from oborona.recheck.schema import JOURNAL
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
 from oborona.types import Metric, Shingle, Window

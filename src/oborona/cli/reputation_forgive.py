@@ -17,13 +17,13 @@ from oborona.feedback.effects import Effects, forgiven_mark
 from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.milter.pinned.rows import Change, What
-from oborona.milter.worker import JOURNAL
 from oborona.policy.personal import PERSONAL
 from oborona.policy.ports import CounterCorrector
 from oborona.policy.settling import counts, unsettle
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.reading import Reader
+from oborona.recheck.schema import JOURNAL
 from oborona.types import Action, Verdict
 
 

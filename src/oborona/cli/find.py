@@ -1,0 +1,161 @@
+"""`oborona find`: which messages came, from whom to whom, and what became of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+import msgspec
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import plain
+from oborona.recheck.query import BadQuery, Field, Query, moment, parsed
+from oborona.recheck.schema import JOURNAL
+from oborona.recheck.search import Found, Search
+from oborona.types import Action
+
+LIMIT: Final = 20
+LOOK_S: Final = 0.5  # between looks of --follow
+BEHIND_S: Final = 10.0  # a worker may write a message so late, and one with a later id before it
+_COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow", Action.TEMPFAIL: "cyan"}
+_SUBJECT: Final = 60  # columns
+_SAY: Final = 50
+_TO: Final = 2  # recipients
+_NOT_LOGGED: Final = frozenset({Field.SUBJECT, Field.RULE, Field.VERDICT, Field.MESSAGE, Field.LOGIN})
+"""What the line of a refusal never has."""
+
+
+@click.command()
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option(
+    "--since", default="", metavar="TIME", help="From then on: 30m, 2h, 7d, 2026-11-22, or a day and time."
+)
+@click.option("--until", default="", metavar="TIME", help="Before that; of a day its end.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Messages.")
+@click.option("--follow", is_flag=True, help="Then show what comes, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@pass_asked
+def find(
+    asked: Asked, words: Sequence[str], since: str, until: str, limit: int, follow: bool, as_json: bool
+) -> None:
+    r"""Find messages in the journal, the newest first.
+
+    A plain word matches sender, From, recipient, subject, client, queue id, Message-ID, the reference of a refusal, rule or verdict; all words must
+    match. from: to: subject: client: helo: login: rule: verdict: decided: queue: id: message: look in one place, -word excludes,
+    "two words" is a phrase, score>80 a bound, rule:MASS_* any rest.
+
+    \b
+        oborona find from:maria@client.example to:joe --since 2d
+        oborona find rule:MASS_TEXT verdict:spam --since 24h
+        oborona find 0SAH375J007Q5
+
+    What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit status 1 when nothing was found.
+    """
+    query = asked_query(words, since, until, time.time())
+    with Search(asked.state / JOURNAL) as journal:
+        found = list(journal.find(query, limit)) if follow else journal.find(query, limit)
+        number = show(reversed(found) if isinstance(found, list) else found, as_json=as_json)
+        if follow:
+            _follow(journal, query, {one.id for one in found}, as_json=as_json)
+            return
+        if not as_json and number < limit:
+            _told_of_the_rest(journal, query, number)
+    if not number:
+        click.get_current_context().exit(1)
+
+
+def asked_query(words: Sequence[str], since: str, until: str, now: float) -> Query:
+    """Return the question of a command line.
+
+    Raises:
+        click.UsageError: it can't be asked.
+    """
+    try:
+        query = parsed(" ".join(words), now)
+        if since:
+            query = msgspec.structs.replace(query, since=moment(since, now))
+        if until:
+            query = msgspec.structs.replace(query, until=moment(until, now, end=True))
+    except BadQuery as error:
+        raise click.UsageError(str(error)) from None
+    return query
+
+
+def show(found: Iterator[Found], *, as_json: bool) -> int:
+    """Print messages as they are found; return how many."""
+    number = 0
+    for one in found:
+        number += 1
+        if as_json:
+            echo_json(as_object(one))
+        else:
+            for line in lines(one):
+                echo(line)
+    return number
+
+
+def lines(one: Found) -> Iterator[str]:
+    """Yield a message in two lines: what came and what became of it; and the heaviest reasons."""
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.time))
+    verdict = click.style(f"{one.verdict.value:<8}", fg=_COLOURS.get(one.verdict, "red"))
+    to = ", ".join(f"<{address}>" for address in one.recipients[:_TO])
+    if len(one.recipients) > _TO:
+        to += f" and {len(one.recipients) - _TO} more"
+    apart = one.header_from and (not one.sender or one.sender.lower() not in one.header_from.lower())
+    who = f"<{one.sender}>{f' (From: {one.header_from})' if apart else ''} → {to or 'nobody'}"
+    about = f'{plain(who)}  "{plain(_cut(one.subject, _SUBJECT))}"'
+    yield f"{when}  {one.id}  {verdict} {one.score:>6.1f} / {one.line:g}  {about}"
+    reasons = ", ".join(
+        f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}" for hit in one.reasons
+    )
+    why = f"client {one.client or 'unknown'}, decided by {one.decided_by}"
+    yield f"{'':21}{plain(f'{why}: {reasons}' if reasons else why)}"
+
+
+def as_object(one: Found) -> dict[str, object]:
+    """Return a message as `--json` shows it. Names and meaning of its fields stay."""
+    told = {name: getattr(one, name) for name in one.__struct_fields__}
+    return told | {"reasons": [{"name": hit.name, "score": hit.score, "say": hit.say} for hit in one.reasons]}
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _follow(journal: Search, query: Query, known: set[str], *, as_json: bool) -> None:
+    """Show messages as they come; ends when somebody interrupts it, or nobody reads any more."""
+    began = time.time()
+    shown = dict.fromkeys(known, began)
+    try:
+        while True:
+            now = time.time()
+            since = max(began, now - BEHIND_S)
+            fresh = journal.find(msgspec.structs.replace(query, since=since - LOOK_S), 100_000)
+            new = [one for one in reversed(list(fresh)) if one.id not in shown]
+            show(iter(new), as_json=as_json)
+            sys.stdout.flush()
+            shown = {name: at for name, at in shown.items() if at > now - 3 * BEHIND_S}
+            shown |= {one.id: now for one in new}
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        return
+
+
+def _told_of_the_rest(journal: Search, query: Query, number: int) -> None:
+    """Say how far the journal goes back, and where the mail is that it never has."""
+    oldest = journal.oldest()
+    if oldest is None:
+        told = "the journal is empty"
+    else:
+        since = max(oldest, query.since or 0.0)
+        told = f"{'nothing' if not number else f'{number} in all'} since {time.strftime('%Y-%m-%d %H:%M', time.localtime(since))}"
+        told += ", where the journal begins" if oldest >= (query.since or 0.0) else ""
+    word = next((one.text for one in query.terms if one.field not in _NOT_LOGGED and not one.negated), "")
+    grep = f"journalctl -u 'oborona*' -g {shlex.quote(re.escape(plain(word))) if word else 'verdict'}"
+    click.echo(f"{told}; refused before its content: not in the journal but in the log: {grep}", err=True)
