@@ -22,6 +22,7 @@ from oborona.counters.spool import sync_directory
 
 NOTE: Final = "data.known"
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+UNKNOWN: Final = "unknown"  # which run this is; as good as another one
 RUN_S: Final = 60.0  # a writer that still writes then did not fail over the file
 FAILURES: Final = 2  # in a row; one may be chance: a kill, a machine that went down
 
@@ -60,7 +61,9 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
             if known is not None:
                 report(f"{path} is empty, and was not: a new store is begun")
             return 0
-        if known is None or known.boot not in ("", _boot()):
+        if known is not None and known.boot and _boot() == UNKNOWN:
+            why = f"is written without syncs, and {BOOT} can't be read, which tells whether the machine went down"
+        elif known is None or (known.boot and known.boot != _boot()):
             why = "was copied here, or comes from an older Oborona, or was not synced when the machine went down"
         elif known.failures >= FAILURES:
             why = (
@@ -144,4 +147,8 @@ def _known(directory: Path) -> Known | None:
 
 
 def _boot() -> str:
-    return BOOT.read_text().strip()
+    """Return which run of the machine this is; a service manager may hide it (ProcSubset=pid)."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return UNKNOWN

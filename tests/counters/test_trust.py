@@ -78,6 +78,21 @@ def test_not_one_with_syncs_after_a_reboot(tmp_path: Path, monkeypatch: pytest.M
     assert reports_of_opening(tmp_path / "store", "second") == []
 
 
+def test_one_without_syncs_where_nobody_says_which_run_of_the_machine_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under ProcSubset=pid: /proc has no sys."""
+    monkeypatch.setattr(trust, "BOOT", tmp_path / "proc/sys/kernel/random/boot_id")
+    assert [reports_of_opening(tmp_path / "synced", "second") for _ in range(2)] == [[], []]
+    assert reports_of_opening(tmp_path / "store", "none") == []
+    for _ in range(2):
+        [report] = reports_of_opening(tmp_path / "store", "none")
+        assert "boot_id can't be read" in report
+    monkeypatch.undo()
+    assert len(reports_of_opening(tmp_path / "store", "none")) == 1
+    assert reports_of_opening(tmp_path / "store", "none") == []
+
+
 def test_a_page_that_is_not_what_it_should_be_sets_a_copy_aside(tmp_path: Path) -> None:
     reports_of_opening(tmp_path / "here", "second")
     shutil.copytree(tmp_path / "here", tmp_path / "there")
