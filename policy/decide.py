@@ -41,8 +41,8 @@ def decide(
 
     Returns:
         A verdict whose score is the live hits' sum, rounded to a hundredth before it is compared, so that what is shown is
-        what decided. `line` is the line that was reached, or the next one that was not. The deciding rule is the one whose part, heaviest
-        first, carried the sum over the line. `would` is what the shadow rules and lines together would have made of it.
+        what decided. `line` is the line that was reached, or the next one that was not. The deciding rule is the heaviest
+        of those that speak against the message, by what the caps left of it. `would` is what the shadow rules and lines together would have made of it.
     """
     live = _heaviest_first(hit for hit in hits if hit.mode is Mode.LIVE)
     shadow = _heaviest_first(hit for hit in hits if hit.mode is Mode.SHADOW)
@@ -59,7 +59,7 @@ def decide(
         action=action,
         score=score,
         line=line,
-        decided_by=BELOW if action is Action.ACCEPT else _decisive(live, line),
+        decided_by=BELOW if action is Action.ACCEPT else _heaviest(live),
         rules=(*live, *shadow),
         findings=tuple(findings),
         would=would,
@@ -91,19 +91,13 @@ def _would(hits: Sequence[RuleHit], spam_score: float, reject_score: float, give
     action, score, line = _held(hits, spam_score, reject_score)
     if action is given:
         return None
-    decided_by = BELOW if action is Action.ACCEPT else _decisive(hits, line)
+    decided_by = BELOW if action is Action.ACCEPT else _heaviest(hits)
     return Would(action=action, score=score, line=line, decided_by=decided_by)
 
 
-def _decisive(live: Sequence[RuleHit], line: float) -> str:
-    """The rule that carried the sum over the line, counting what speaks for the message first."""
-    total = sum(hit.score for hit in live if hit.score < 0)
-    for hit in live:
-        if hit.score > 0:
-            total = round(total + hit.score, 2)
-            if total >= line:
-                return hit.name
-    return BELOW  # unreachable while the sum of the same parts reached the line
+def _heaviest(live: Sequence[RuleHit]) -> str:
+    """The live rule that weighs the most, after the caps of groups; of equal ones the first by name."""
+    return next((hit.name for hit in live if hit.score > 0), BELOW)  # the sum reached a line, so there is one
 
 
 def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict:

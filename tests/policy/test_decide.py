@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.policy.decide import decide, unfinished
-from oborona.policy.groups import Groups
+from oborona.policy.groups import Groups, capped
 from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 
 
@@ -37,11 +37,19 @@ def test_each_line_is_reached_exactly(scores: list[float], action: Action, line:
     assert (result.action, result.line) == (action, line)
 
 
-def test_the_rule_that_carried_the_sum_over_the_line_decides() -> None:
-    assert verdict(hit("A", 10), hit("B", 60), hit("C", 45)).decided_by == "C"
+def test_the_heaviest_rule_decides() -> None:
+    assert verdict(hit("SMALL", 10), hit("B", 60), hit("C", 45)).decided_by == "B"
     assert verdict(hit("A", 10), hit("B", 120)).decided_by == "B"
-    assert verdict(hit("GOOD", -50), hit("B", 100), hit("C", 50)).decided_by == "C"
+    assert verdict(hit("GOOD", -150), hit("B", 200), hit("C", 50)).decided_by == "B"
+    assert verdict(hit("Z", 60), hit("A", 60)).decided_by == "A", "of equal ones the first by name"
+    assert verdict(hit("TRIAL", 500, Mode.SHADOW), hit("A", 120)).decided_by == "A"
     assert verdict(hit("A", 10)).decided_by == "below-line"
+
+
+def test_what_the_cap_of_its_group_left_of_a_rule_is_what_it_weighs() -> None:
+    grouped = Groups(caps={"G": 70}, members={"WORDS": "G", "MANY_WORDS": "G"})
+    hits = capped([hit("WORDS", 65), hit("MANY_WORDS", 75), hit("LINK", 72)], grouped)
+    assert verdict(*hits).decided_by == "LINK"
 
 
 def test_a_shadow_rule_is_listed_last_and_scores_nothing() -> None:
@@ -91,8 +99,8 @@ TRIAL = hit("TRIAL", 60, Mode.SHADOW)
 
 
 def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_verdict() -> None:
-    assert would(hit("A", 50), TRIAL) == Would(action=Action.SPAM, score=110, line=100, decided_by="A")
-    assert would(hit("A", 150), TRIAL) == Would(action=Action.REJECT, score=210, line=200, decided_by="TRIAL")
+    assert would(hit("A", 50), TRIAL) == Would(action=Action.SPAM, score=110, line=100, decided_by="TRIAL")
+    assert would(hit("A", 150), TRIAL) == Would(action=Action.REJECT, score=210, line=200, decided_by="A")
     assert would(hit("A", 110), hit("GOOD", -50, Mode.SHADOW)) == Would(
         action=Action.ACCEPT, score=60, line=100, decided_by="below-line"
     )
@@ -118,7 +126,7 @@ def test_caps_of_groups_hold_for_shadow_rules_too() -> None:
     grouped = Groups(caps={"G": 90}, members={"A": "G", "TRIAL": "G"})
     assert would(hit("A", 80), TRIAL, groups=grouped) is None
     assert would(hit("A", 80), hit("B", 15), TRIAL, groups=grouped) == Would(
-        action=Action.SPAM, score=105, line=100, decided_by="TRIAL"
+        action=Action.SPAM, score=105, line=100, decided_by="A"
     )
 
 

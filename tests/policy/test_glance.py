@@ -196,10 +196,10 @@ async def test_lists_and_rules_add_up(tmp_path: Path) -> None:
     assert said(await Gate(tmp_path, rules, evidence=evidence).look()) == (Action.SPAM, "ZEN", 190.0)
     other = Listing(name="PSBL", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=50.0, say="on PSBL")
     both = Evidence(listings=(LISTED, other, LISTED))
-    assert said(await Gate(tmp_path, evidence=both).look()) == (Action.REJECT, "PSBL", 200.0)
+    assert said(await Gate(tmp_path, evidence=both).look()) == (Action.REJECT, "ZEN", 200.0)
     good = Listing(name="DNSWL", of=Subject.CLIENT, asked=IP, codes=("127.0.5.3",), score=-100.0, say="known")
     all_three = Evidence(listings=(LISTED, other, good))
-    assert said(await Gate(tmp_path, evidence=all_three).look()) == (Action.SPAM, "PSBL", 100.0)
+    assert said(await Gate(tmp_path, evidence=all_three).look()) == (Action.SPAM, "ZEN", 100.0)
 
 
 async def test_who_did_not_answer_is_evidence_of_nothing(tmp_path: Path) -> None:
