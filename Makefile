@@ -1,8 +1,12 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test cover check lint types fmt lock docs bench
+.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench
 BIN := .venv/bin
 VAR ?= var
+# A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
+LISTEN ?= inet:127.0.0.1:8890
+# Options of attach and detach, such as ATTACH=--yes
+ATTACH ?=
 # Many tests wait for a mail server: more of them at once than cores.
 TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
 # Tests that kill and time out real servers can fail on a machine that is busy with other tests.  The few that did are tried once more, with
@@ -16,18 +20,28 @@ setup:           ## set up what is missing to run (the others call it)
 	@./setup run
 
 run: setup $(VAR)/oborona.toml  ## start the daemon on its embedded stores; settings, counters and journal are in ./var
-	@mkdir -p $(VAR)/run
 	@exec $(BIN)/oborona --config $(VAR)/oborona.toml serve
 
-# Made once; yours to edit.
+attach: $(VAR)/oborona.toml  ## show the change that has this machine's Postfix ask the daemon of `make run`, and make it when told so
+	@$(BIN)/oborona --config $(VAR)/oborona.toml attach $(ATTACH)
+
+detach: $(VAR)/oborona.toml  ## take that change back
+	@$(BIN)/oborona --config $(VAR)/oborona.toml detach $(ATTACH)
+
+define TRIAL
+# Settings of a trial, made by "make run" once and yours to edit; etc/oborona.toml lists all there are.
+[paths]
+state = "state"
+policy = "$(CURDIR)/etc/policy.d"
+
+[doors.milter]
+listen = "$(LISTEN)"
+endef
+export TRIAL
+
 $(VAR)/oborona.toml:
 	@mkdir -p $(VAR)
-	@if [ "$$(id -u)" = 0 ] && getent group postfix >/dev/null; \
-	 then who='socket_group = "postfix"  # of all users, the mail server alone may ask'; \
-	 else who='socket_mode = "0666"  # it can't be given to Postfix's group from here: everybody may ask'; fi; \
-	 printf '%s\n' '# Settings of a trial, made by "make run"; etc/oborona.toml lists all there are.' \
-	    '[paths]' 'state = "state"' 'policy = "$(CURDIR)/etc/policy.d"' '' \
-	    '[doors.milter]' 'listen = "unix:$(abspath $(VAR))/run/milter.sock"' "$$who" >$@
+	@printf '%s\n' "$$TRIAL" >$@
 
 demo:            ## a private Postfix + Oborona + Dovecot: real mail sent through, and what happened to it
 	@./setup test

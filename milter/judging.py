@@ -10,6 +10,8 @@ import asyncio
 import logging
 from typing import Final
 
+import msgspec
+
 from oborona.milter import trapping
 from oborona.milter.answering import TOO_MANY_HEADERS, answer, words
 from oborona.milter.bench import Bench
@@ -17,7 +19,8 @@ from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
-from oborona.milter.reply import Reply, refuse
+from oborona.milter.probe import TOLD
+from oborona.milter.reply import Answer, Reply, refuse
 from oborona.policy.decide import unfinished
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
@@ -56,6 +59,26 @@ async def judge(
         bench.crowd.leave()
 
 
+async def tried(
+    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
+) -> Reply:
+    """Judge a message of our own (`oborona.milter.probe`) and answer; it leaves a line in the log and nothing else."""
+    if not bench.crowd.enter():
+        return BUSY
+    try:
+        now = bench.clock()
+        ident = bench.numbers.next(now)
+        result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now)
+        inquirer.end_message()
+    finally:
+        bench.crowd.leave()
+    verdict = result.verdict if isinstance(result, Scan) else result
+    event(log, logging.INFO, TOLD, id=to_text(ident), verdict=verdict.action, score=verdict.score)
+    if reply.answer in (Answer.REJECT, Answer.TEMPFAIL):
+        return msgspec.structs.replace(reply, text=f"{reply.text} ({TOLD})")
+    return reply
+
+
 async def _judge(
     bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
 ) -> Reply:
@@ -63,6 +86,25 @@ async def _judge(
     ident = bench.numbers.next(now)
     loop = asyncio.get_running_loop()
     started = loop.time()
+    result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now)
+    inquirer.end_message()
+    if envelope.traps:
+        reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
+    # after the answer: the transport writes the reply before the loop comes to this
+    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, loop.time() - started)
+    return reply
+
+
+async def _answered(
+    bench: Bench,
+    message: Gathered,
+    envelope: Envelope,
+    inquirer: Inquirer,
+    policy: Policy,
+    ident: int,
+    now: float,
+) -> tuple[Scan | Verdict, Reply]:
+    """Return what was found of a message, and the answer to it; never raises."""
     result: Scan | Verdict
     try:
         if len(message.headers) >= MAX_HEADERS:
@@ -75,16 +117,10 @@ async def _judge(
                     message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
                 )
                 result = trapping.judged(result, policy.traps.then)
-        reply = answer(bench, result, message, ident, policy)
+        return result, answer(bench, result, message, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
         result = _unfinished(bench, ident, error, policy)
-        reply = answer(bench, result, message, ident, policy)
-    inquirer.end_message()
-    if envelope.traps:
-        reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
-    # after the answer: the transport writes the reply before the loop comes to this
-    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, loop.time() - started)
-    return reply
+        return result, answer(bench, result, message, ident, policy)
 
 
 async def _trapped(

@@ -20,6 +20,7 @@ from oborona.milter import arguments
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
+from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
 from oborona.milter.reply import CONTINUE, AddHeader, Answer, Reply, in_order
 from oborona.types import Stage
@@ -36,6 +37,7 @@ _CODES: Final = {
 }
 _NAMES: Final = {stage: tuple(names.split()) for stage, names in MACROS.items()}
 _CONNECT, _MAIL, _RCPT, _END = MACROS  # stage numbers
+_NAMES[_MAIL] += (f"{{{PROBE}}}",)  # no mail server is asked for it
 
 Step = Callable[[], Awaitable[Reply]]
 

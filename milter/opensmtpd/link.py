@@ -7,6 +7,7 @@ Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
 from __future__ import annotations
 
 import asyncio
+import socket
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -43,19 +44,31 @@ class Link:
     async def to(cls, address: Address) -> Link:
         """Connect, and agree on terms."""
         if isinstance(address, UnixAddress):
-            link = cls(*await asyncio.open_unix_connection(address.path))
-        else:
-            link = cls(*await asyncio.open_connection(address.host, address.port))
+            return await cls(*await asyncio.open_unix_connection(address.path)).agree()
+        return await cls(*await asyncio.open_connection(address.host, address.port)).agree()
+
+    @classmethod
+    async def over(cls, peer: socket.socket) -> Link:
+        """Agree on terms with whoever is at the other end of a socket; it is closed with the link."""
+        peer.setblocking(False)
+        return await cls(*await asyncio.open_connection(sock=peer)).agree()
+
+    async def agree(self) -> Link:
+        """Agree on terms; return the link.
+
+        Raises:
+            PeerError: who is there is no milter of ours; the link is closed.
+        """
         terms = _PACKET.pack(13, ord("O"), MAX_VERSION, _ACTIONS, _STEPS)[4:]
         try:
-            said = await link.ask(b"O", terms[1:])
+            said = await self.ask(b"O", terms[1:])
         except BaseException:
-            link.close()
+            self.close()
             raise
         if said.letter + said.data[:12] != terms:
-            link.close()
+            self.close()
             raise PeerError("no milter of ours answers there")
-        return link
+        return self
 
     async def ask(self, command: bytes, data: bytes = b"", **macros: str) -> Said:
         """Take one step, its macros told before, empty ones too; return the answer."""

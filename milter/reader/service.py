@@ -24,7 +24,7 @@ from oborona.errors import PeerError
 from oborona.milter import sockets, status
 from oborona.milter.log import event
 from oborona.milter.reader.desk import Desk, missing, plans, wanted
-from oborona.milter.reader.frames import Answer, Outcome, Question, Result, framed
+from oborona.milter.reader.frames import Answer, Outcome, Question, Result, Task, framed
 from oborona.milter.reader.streams import BUFFER, receive
 from oborona.milter.reporting import report
 
@@ -54,7 +54,12 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
         for task in wanted(settings):
             if lacks := missing(settings, task):
-                event(log, logging.WARNING, "not done by the reader", task=task, missing=lacks)
+                if task is Task.LOOK:
+                    event(log, logging.WARNING, "pictures are not looked at", missing=lacks)
+                else:
+                    event(
+                        log, logging.INFO, "optional, not installed: all else works", task=task, missing=lacks
+                    )
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
         await service.start(listener)

@@ -85,8 +85,14 @@ class PolicyInForce:
         return self._take(self._live.current)
 
     def _take(self, policy: Policy) -> bool:
+        begins = self.current is None
         changed = self.current is None or self.current.version != policy.version
         self.current = policy
-        if changed:
-            event(log, logging.INFO, "delivered mail is judged by a policy", version=policy.version)
+        if changed:  # at the start that is no news
+            event(
+                log,
+                logging.DEBUG if begins else logging.INFO,
+                "delivered mail is judged by a policy",
+                version=policy.version,
+            )
         return changed

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oborona.config import COMMAND_LINE, DEFAULT, SECTIONS, Settings, UnixAddress, load_settings
+from oborona.config import COMMAND_LINE, DEFAULT, SECTIONS, InetAddress, Settings, load_settings
 from oborona.errors import ConfigError
 from oborona.toml import allowed, hints
 
@@ -30,7 +30,7 @@ def test_without_file_and_command_line_the_schema_holds(
     assert loaded.settings.paths.state == "/var/lib/oborona"
     assert loaded.settings.paths.policy == str(tmp_path / "policy.d")
     assert set(loaded.origins.values()) == {DEFAULT}
-    assert loaded.settings.doors.milter.address == UnixAddress("/run/oborona/milter.sock")
+    assert loaded.settings.doors.milter.address == InetAddress("127.0.0.1", 8890)
     assert loaded.settings.doors.milter.mode == 0o660
 
 

@@ -62,6 +62,10 @@ class Oborona:
     def __exit__(self, *_exc: object) -> None:
         self.stop()
 
+    def setting(self, name: str) -> object:
+        """Return a setting that was given to it."""
+        return self._settings[name]
+
     def command(self, *words: str) -> list[str]:
         """Return the command line of a command on this daemon's settings and state."""
         assignments = [

@@ -14,6 +14,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import re
 import shutil
 import signal
 import smtplib
@@ -60,6 +61,18 @@ postlog unix-dgram n - n - 1 postlogd
 """
 
 
+def debian(*, chroot: bool = True, options: str = "") -> str:
+    """Return master.cf as Debian ships it, but for the address of its smtpd.
+
+    Args:
+        chroot: of smtpd; Debian's is in one.
+        options: of smtpd, such as "-o smtpd_milters=".
+    """
+    stock = Path("/usr/share/postfix/master.cf.dist").read_text()
+    smtpd = f"127.0.0.1:{{port}} inet n - {'y' if chroot else 'n'} - - smtpd {options}\n"
+    return re.sub(r"(?m)^smtp +inet .*\n", lambda _: smtpd, stock)
+
+
 def available() -> bool:
     """Whether a private Postfix can be run here."""
     return os.geteuid() == 0 and Path(MASTER).exists()
@@ -73,6 +86,7 @@ class Postfix:
         milter_default_action: what Postfix does when the milter is not there or fails.
         virtual_transport: where mail for example.test goes.
         main: further main.cf settings; they win over those here.
+        master: text of master.cf, with {port} where the port goes.
     """
 
     def __init__(
@@ -82,7 +96,9 @@ class Postfix:
         milter_default_action: str = "tempfail",
         virtual_transport: str = "discard:",
         main: Mapping[str, str] | None = None,
+        master: str = _MASTER_CF,
     ) -> None:
+        self._services = master
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="postfix-", dir="/tmp"))
         self._settings = self._main_cf(milter, milter_default_action, virtual_transport) | dict(main or {})
@@ -225,7 +241,10 @@ class Postfix:
             os.chown(path, postfix, group)
             path.chmod(mode)
         lines = [f"{name} = {value}\n" for name, value in self._settings.items()]
-        for name, text in (("main.cf", "".join(lines)), ("master.cf", _MASTER_CF.format(port=self.port))):
+        for name, text in (
+            ("main.cf", "".join(lines)),
+            ("master.cf", self._services.replace("{port}", str(self.port))),
+        ):
             path = self.folder / "etc" / name
             path.write_text(text)
             os.utime(path, (0, 0))  # Postfix waits until a file that was just written has settled

@@ -12,7 +12,7 @@ from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
 from tests.postfix.shipped import Lines
 
-LINES = Lines("main.cf.oborona", "unix:/run/oborona/milter.sock")
+LINES = Lines("main.cf.oborona", "inet:127.0.0.1:8890")
 GTUBE = b"Subject: x\r\n\r\nXJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\r\n"
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
@@ -46,7 +46,7 @@ def postfix(request: pytest.FixtureRequest) -> Iterator[QueuePostfix]:
 
 
 def test_postfix_understands_every_line(tmp_path: Path) -> None:
-    assert "smtpd_milters = { unix:/run/oborona/milter.sock, " in LINES.as_understood(tmp_path)
+    assert "smtpd_milters = { inet:127.0.0.1:8890, " in LINES.as_understood(tmp_path)
 
 
 def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(postfix: QueuePostfix) -> None:

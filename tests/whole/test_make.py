@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -14,7 +13,8 @@ import pytest
 
 from tests.letters import gtube
 from tests.peers.oborona import PROGRAM, READY_S, STOP_S
-from tests.peers.postfix import Postfix
+from tests.peers.ports import free_port
+from tests.peers.postfix import Postfix, debian
 
 ROOT = Path(__file__).parents[2]
 LETTER = b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
@@ -27,7 +27,7 @@ def running(open_folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "OBORONA_"))}
     with said.open("wb") as output:
         process = subprocess.Popen(
-            ["make", "run", f"VAR={open_folder}/var", "PYTHON=python3"],
+            ["make", "run", f"VAR={open_folder}/var", f"LISTEN=inet:127.0.0.1:{free_port()}", "PYTHON=python3"],
             cwd=ROOT, env=quiet, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:
@@ -43,18 +43,29 @@ def running(open_folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]
             process.wait(STOP_S)
 
 
-def test_make_run_serves_a_postfix_and_every_command_finds_its_settings(
-    running: tuple[subprocess.Popen[bytes], Path], open_folder: Path
+@pytest.mark.parametrize("chroot", [True, False], ids=["chroot", "no-chroot"])
+def test_make_run_and_make_attach_serve_a_stock_postfix(
+    running: tuple[subprocess.Popen[bytes], Path], open_folder: Path, chroot: bool
 ) -> None:
     process, said = running
-    found = re.search(r"ready on (unix:\S+)", said.read_text())
-    assert found
-    assert "installing" not in said.read_text(), "what the development lock installed is enough"
-    assert "warning" not in said.read_text(), "every folder on the way is open"
+    banner = said.read_text()
+    assert "installing" not in banner, "what the development lock installed is enough"
+    assert "level=warning" not in banner
+    assert "/bin/sh" not in banner, "the settings are written without the shell's help"
 
-    with Postfix(found[1]) as postfix:
+    with Postfix(master=debian(chroot=chroot)) as postfix:
+        attach = ["make", "attach", f"VAR={open_folder}/var", f"ATTACH=--yes --postfix {postfix.folder}/etc"]
+        made = subprocess.run(attach, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        assert made.returncode == 0, made.stderr
+        time.sleep(1)
+        postfix.connect().quit()  # an smtpd that was idle may serve one session more
         assert postfix.send(LETTER)[-1].startswith("250")
         assert postfix.send(gtube().wire)[-1].startswith("550 5.7.1 ")
+    assert said.read_text().partition("\nNext:\n")[2].splitlines()[0].endswith("oborona.toml attach"), banner
+    after = said.read_text().partition("Ctrl-C stops this one")[2].splitlines()[1:]
+    assert all(
+        "msg=verdict" in line or "oborona.probe" in line or "probe, not counted" in line for line in after
+    ), after
 
     settings = {"OBORONA_CONFIG": f"{open_folder}/var/oborona.toml", "COLUMNS": "300"}
     until = time.monotonic() + READY_S
@@ -74,7 +85,6 @@ def test_make_run_serves_a_postfix_and_every_command_finds_its_settings(
         assert time.monotonic() < until, said.read_text()
         time.sleep(0.02)
     assert "killed" not in said.read_text()
-    assert not (open_folder / "var/run/milter.sock").exists()
 
 
 def _alive(group: int) -> bool:

@@ -44,6 +44,8 @@ _COMMANDS: Final = {
     "recheck": "recheck",
     "export": "export",
     "alarm": "alarm",
+    "attach": "attach",
+    "detach": "attach",
     "doctor": "doctor",
     "auth": "auth",
     "metrics": "metrics",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
 
 import click
 
 from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.next_steps import what_next
 from oborona.config import Listening, UnixAddress
 from oborona.errors import ConfigError
 from oborona.milter.entrances import opened
@@ -72,29 +73,19 @@ def intake(asked: Asked) -> None:
     _run(asked, (Role.INTAKE,))
 
 
-_MAIN_CF: Final = {
-    "milter": "smtpd_milters = {{ {}, default_action=accept }}",
-    "policy_service": "check_policy_service {{ {}, timeout=25s, default_action=DUNNO }}",
-}
-
-
 def _run(asked: Asked, roles: Collection[Role]) -> None:
     settings = asked.loaded.settings
+    # before any process is started: Postfix's tools are asked, and a supervisor waits for no children but its own
+    told = what_next(asked) if Role.WORKER in roles and not os.environ.get("NOTIFY_SOCKET") else []
 
     def ready() -> None:
         if Role.WORKER not in roles:
             return
         doors = dict(opened(settings))
-        lines = [
-            words.format(doors[name].address.postfix) for name, words in _MAIN_CF.items() if name in doors
-        ]
         where = " and ".join(door.address.postfix for door in doors.values())
-        click.echo(f"oborona: ready on {where or 'the delivery door'}")
-        if lines:
-            more = "\n    ".join(lines)
-            click.echo(f"oborona: for Postfix's main.cf (more in etc/postfix/main.cf.oborona):\n    {more}")
         for name, door in doors.items():
             _warn_of_closed_folder(f"doors.{name}", door)
+        click.echo("\n".join([f"oborona: ready on {where or 'the delivery door'}", *told]))
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))
 

@@ -107,10 +107,11 @@ class Milter(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where mail servers reach us: unix:PATH, inet:PORT@HOST, inet:HOST:PORT or inet6:PORT@ADDRESS. Empty: it is closed.",
+            description="Where mail servers reach us: inet:HOST:PORT, inet:PORT@HOST, inet6:PORT@ADDRESS or unix:PATH. A port of loopback is reached from every"
+            " chroot, and by every user of the machine; a socket file lets in whom its mode lets in. Empty: it is closed.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
-    ] = "unix:/run/oborona/milter.sock"
+    ] = "inet:127.0.0.1:8890"
     transport: Annotated[
         Literal["native", "libmilter"],
         Meta(description="What speaks the protocol: our own codec on the event loop, or Sendmail's library."),

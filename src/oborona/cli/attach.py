@@ -1,0 +1,173 @@
+"""`oborona attach` and `detach`: the change to the mail server's settings that has it ask us, shown, and made when told so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from oborona import secret
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.exim import what_to_add
+from oborona.cli.output import echo
+from oborona.cli.postfix.change import (
+    MainChange,
+    RefusedError,
+    attaching,
+    detaching,
+    diff,
+    make,
+    must_ask,
+    running,
+)
+from oborona.cli.postfix.instance import PostfixError, PostfixInstance, program
+from oborona.cli.postfix.reach import UnreachedError, reach, word_for
+from oborona.cli.proving import Outcome, prove
+from oborona.config import UnixAddress
+from oborona.errors import ConfigError, StoreError
+
+NOT_DONE: Final = 1  # exit status: Postfix does not ask us, or asks us still
+
+_folder = click.option(
+    "--postfix",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of main.cf, where Postfix has several instances.",
+)
+_yes = click.option("--yes", is_flag=True, help="Make the change without a question.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and make none.")
+
+
+@click.command()
+@click.argument("server", type=click.Choice(["postfix", "exim"]), required=False)
+@_folder
+@_yes
+@_dry_run
+@pass_asked
+def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry_run: bool) -> None:
+    """Have the mail server of this machine ask us: show the change, make it when told so.
+
+    Postfix: one entry in main.cf's smtpd_milters, before those that are there; main.cf is kept beside the new one, checked, and read anew.
+    It is refused where mail would pass unfiltered all the same. Exim: the lines to add are shown, nothing is changed.
+
+    Exit status 1 when nothing was changed and Postfix does not ask us.
+    """
+    if server == "exim" or (server is None and program("postconf") is None and program("exim4")):
+        echo(what_to_add(asked.loaded.settings))
+        return
+    postfix = PostfixInstance(folder)
+    address = asked.loaded.settings.doors.milter
+    if not address.listen:
+        raise ConfigError("doors.milter.listen is empty: there is nothing to ask")
+    change = attaching(postfix, address.address)
+    _answers(asked, postfix)
+    if not change.changes:
+        echo(f"Postfix asks us already: smtpd_milters = {change.value}")
+        _note(change)
+        return
+    _show(postfix, change)
+    if _told(yes=yes, dry_run=dry_run):
+        _make(postfix, change)
+        echo(
+            "Send yourself a message with the GTUBE text, or run `oborona doctor`: it sends one to us as Postfix would."
+        )
+
+
+@click.command()
+@_folder
+@_yes
+@_dry_run
+@pass_asked
+def detach(asked: Asked, folder: Path | None, yes: bool, dry_run: bool) -> None:
+    """Take back what `attach` did: Postfix asks us no more, and all mail passes.
+
+    Exit status 1 when nothing was changed and Postfix still asks us.
+    """
+    postfix = PostfixInstance(folder)
+    change = detaching(postfix, asked.loaded.settings.doors.milter.address)
+    if not change.changes:
+        echo(
+            f"main.cf does not name {word_for(asked.loaded.settings.doors.milter.address, postfix.queue)}: nothing to take back"
+        )
+        _note(change)
+        if change.notes:
+            click.get_current_context().exit(NOT_DONE)
+        return
+    _show(postfix, change)
+    if _told(yes=yes, dry_run=dry_run):
+        _make(postfix, change)
+
+
+def _answers(asked: Asked, postfix: PostfixInstance) -> None:
+    """Try the address that Postfix will be told, as each smtpd that must ask.
+
+    Raises:
+        PostfixError: it is not reached, or somebody else is.
+    """
+    word = word_for(asked.loaded.settings.doors.milter.address, postfix.queue)
+    try:
+        key = secret.load(asked.state).signature
+    except StoreError as error:
+        key = b""
+        click.echo(f"note: {error}: whether Oborona answers at {word} was not tried", err=True)
+    for smtpd in must_ask(postfix.smtpds):
+        try:
+            peer = reach(word, smtpd, postfix).peer
+        except UnreachedError as error:
+            raise RefusedError(f"{error}; {_hint(asked)}") from None
+        if not key:
+            peer.close()
+        elif (found := prove(peer, key)).outcome is Outcome.NOT_OURS:
+            raise RefusedError(f"{word}: {found.words}")
+
+
+def _hint(asked: Asked) -> str:
+    address = asked.loaded.settings.doors.milter.address
+    if isinstance(address, UnixAddress) and Path(address.path).exists():
+        return 'set doors.milter.socket_group to a group of Postfix\'s user ("postfix"), or listen on "inet:127.0.0.1:8890"'
+    return "start the daemon first (`oborona serve`, or `make run`)"
+
+
+def _show(postfix: PostfixInstance, change: MainChange) -> None:
+    echo(diff(postfix, change))
+    _note(change)
+    if running(postfix):
+        echo("then: postfix check, postfix reload")
+
+
+def _note(change: MainChange) -> None:
+    for note in change.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def _told(*, yes: bool, dry_run: bool) -> bool:
+    """Tell whether the change is to be made; ends the command where it is not."""
+    leave = click.get_current_context().exit
+    if dry_run:
+        leave(0)
+    if os.geteuid():
+        click.echo("oborona: only root may change main.cf; nothing was changed", err=True)
+        leave(NOT_DONE)
+    if not yes:
+        if not sys.stdin.isatty():
+            click.echo("oborona: nothing was changed; --yes makes the change", err=True)
+            leave(NOT_DONE)
+        if not click.confirm("Make this change?", err=True):
+            leave(NOT_DONE)
+    return True
+
+
+def _make(postfix: PostfixInstance, change: MainChange) -> None:
+    kept = make(postfix, change)
+    echo(f"done; main.cf as it was is {kept}")
+    if not running(postfix):
+        echo("Postfix does not run: it reads main.cf when it starts")
+        return
+    try:
+        postfix.run("postfix", "reload")
+    except PostfixError as error:
+        raise PostfixError(f"main.cf is changed, but Postfix was not told: {error}") from error
+    echo("Postfix has read it")

@@ -1,0 +1,205 @@
+"""The change to main.cf that has a Postfix ask us, and the one that takes it back: shown as a diff, made by postconf(1), checked, and undone where Postfix does not like it.
+
+Ours is the first of several milters: it judges mail as it came, refuses before others have worked on it, and a signer behind it (opendkim) signs what
+goes out, with our headers as they are then.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from oborona.cli.postfix.instance import MILTERS, OLDEST, PostfixError, PostfixInstance, Smtpd
+from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, joined
+from oborona.cli.postfix.reach import leads_to, place, word_for
+from oborona.config import Address, UnixAddress
+
+OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=accept"
+"""A little above what we take at most; while we are away mail goes on.  etc/postfix/main.cf.oborona tells more."""
+
+
+class RefusedError(PostfixError):
+    """A change that would not have mail filtered; the text says what to do instead."""
+
+
+class MainChange(NamedTuple):
+    """A change of `smtpd_milters` in main.cf."""
+
+    value: str  # that it will have
+    changes: bool  # anything
+    notes: tuple[str, ...]  # what an admin should know of it
+
+
+def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
+    """Return the change that has Postfix ask our listener.
+
+    Raises:
+        RefusedError: it would not be asked; the text has what is to be mended first.
+    """
+    if postfix.version < OLDEST:
+        version = ".".join(map(str, postfix.version))
+        raise RefusedError(f"Postfix {version} takes no options of one milter: 3.0 or later is needed")
+    asking = must_ask(postfix.smtpds)
+    if not asking:
+        raise RefusedError(f"no smtpd stands in {postfix.folder}/master.cf: no mail comes in by SMTP")
+    word = word_for(address, postfix.queue)
+    for smtpd in asking:
+        if not leads_to(word, address, smtpd, postfix.queue):
+            raise RefusedError(_elsewhere(address, smtpd, postfix))
+        if smtpd.own and not _asks(smtpd, address, postfix):
+            raise RefusedError(_overridden(smtpd, word, postfix))
+    raw = entries(postfix.raw(MILTERS))
+    if all(_asks(smtpd, address, postfix) for smtpd in asking):
+        return MainChange(joined(raw), changes=False, notes=_notes(postfix, address))
+    ours = entry_for(word)
+    value = joined([MilterEntry(ours, word), *raw])
+    return MainChange(value, changes=True, notes=_notes(postfix, address))
+
+
+def detaching(postfix: PostfixInstance, address: Address) -> MainChange:
+    """Return the change after which Postfix does not ask our listener any more.
+
+    Raises:
+        RefusedError: it is named by way of another parameter.
+    """
+    smtpds = postfix.smtpds or (Smtpd("smtp/inet", chroot=False, milters="", own=False),)
+
+    def ours(one: MilterEntry) -> bool:
+        return any(leads_to(one.address, address, smtpd, postfix.queue) for smtpd in smtpds)
+
+    raw = entries(postfix.raw(MILTERS))
+    kept = [one for one in raw if not ours(one)]
+    named = [one.text for one in raw if not is_address(one.address)]
+    if len(kept) == len(raw) and any(map(ours, entries(postfix.value(MILTERS)))):
+        raise RefusedError(f"{MILTERS} names us by way of {' and '.join(named)}: take it out there")
+    notes = tuple(
+        f"{one.name} has {MILTERS} of its own in master.cf, and still asks us: take it out there"
+        for one in smtpds
+        if one.own and any(map(ours, entries(one.milters)))
+    )
+    return MainChange(joined(kept), changes=kept != raw, notes=notes)
+
+
+def diff(postfix: PostfixInstance, change: MainChange) -> str:
+    """Return what postconf would make of main.cf, tried on a copy.
+
+    Raises:
+        PostfixError: it can't be read.
+    """
+    main = postfix.folder / "main.cf"
+    with tempfile.TemporaryDirectory(prefix="oborona-") as folder:
+        try:
+            for name in ("main.cf", "master.cf"):
+                shutil.copyfile(postfix.folder / name, Path(folder) / name)
+        except OSError as error:
+            raise PostfixError(f"{error.filename}: {error.strerror}") from error
+        _set(Path(folder), change.value)
+        before, after = (
+            path.read_text(errors="surrogateescape") for path in (main, Path(folder) / "main.cf")
+        )
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), str(main), f"{main} (new)", n=1, lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def make(postfix: PostfixInstance, change: MainChange) -> Path:
+    """Make a change, keep main.cf as it was beside it, and have Postfix check it; return where the old one is.
+
+    Raises:
+        PostfixError: it can't be made, or Postfix does not like it: then main.cf is as it was.
+    """
+    main = postfix.folder / "main.cf"
+    kept = main.with_name(f"main.cf.oborona-{time.strftime('%Y%m%d-%H%M%S')}")
+    try:
+        shutil.copy2(main, kept)
+    except OSError as error:
+        raise PostfixError(f"{error.filename}: {error.strerror}; nothing was changed") from error
+    try:
+        _set(postfix.folder, change.value)
+        postfix.run("postfix", "check")
+    except PostfixError as error:
+        shutil.copy2(kept, main)
+        kept.unlink()
+        raise PostfixError(f"{error}; main.cf is as it was") from error
+    return kept
+
+
+def running(postfix: PostfixInstance) -> bool:
+    """Tell whether Postfix runs."""
+    try:
+        postfix.run("postfix", "status")
+    except PostfixError:
+        return False
+    return True
+
+
+def entry_for(word: str) -> str:
+    """Return the entry of `smtpd_milters` for an address of ours."""
+    return f"{{ {word}, {OPTIONS} }}"
+
+
+def must_ask(smtpds: Sequence[Smtpd]) -> Sequence[Smtpd]:
+    """Return the services without whose asking mail of strangers passes by us: those of port 25; where none is told by its name, all."""
+    return [one for one in smtpds if one.public] or smtpds
+
+
+def _asks(smtpd: Smtpd, address: Address, postfix: PostfixInstance) -> bool:
+    return any(leads_to(one.address, address, smtpd, postfix.queue) for one in entries(smtpd.milters))
+
+
+def _elsewhere(address: Address, smtpd: Smtpd, postfix: PostfixInstance) -> str:
+    if smtpd.chroot and isinstance(address, UnixAddress):
+        return (
+            f"smtpd of {smtpd.name} runs in a chroot, {postfix.queue}, and can't reach {address.path}: set doors.milter.listen to "
+            f'"inet:127.0.0.1:8890", or to a socket below it, "unix:{postfix.queue}/oborona/milter.sock", and restart Oborona'
+        )
+    return f"smtpd of {smtpd.name} can't be told of {address}"
+
+
+def _overridden(smtpd: Smtpd, word: str, postfix: PostfixInstance) -> str:
+    # postconf takes no space in a value of master.cf: what has some is a parameter of main.cf
+    there = "".join("," + re.sub(r"[\s,]+", ",", one.text) for one in entries(smtpd.milters))
+    return (
+        f"{smtpd.name} has {MILTERS} of its own in master.cf, which main.cf does not reach; write it there:\n"
+        f"    postconf -c {postfix.folder} -e 'oborona_milter = {entry_for(word)}'\n"
+        f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{there}'\n"
+        f"    postfix -c {postfix.folder} reload"
+    )
+
+
+def _notes(postfix: PostfixInstance, address: Address) -> tuple[str, ...]:
+    smtpds = postfix.smtpds
+    apart = [one.name for one in smtpds if one.own and not _asks(one, address, postfix)]
+    notes = [f"{name} has {MILTERS} of its own in master.cf and does not ask us" for name in apart]
+    for one in entries(postfix.value(MILTERS)):
+        for smtpd in must_ask(smtpds):
+            meant = place(one.address, smtpd, postfix.queue)
+            if isinstance(meant, Path) and not os.path.lexists(meant):
+                notes.append(
+                    f"{one.address}, which stands there already, is not to be found ({meant}): take it out if nobody needs it"
+                )
+                break
+    others = ", ".join(f"--postfix {folder}" for folder in postfix.others)
+    if others:
+        notes.append(f"this Postfix has further instances, each with a main.cf of its own: {others}")
+    if not postfix.value("non_smtpd_milters").strip():
+        notes.append(
+            "mail of local programs (sendmail, cron) is not shown to us: non_smtpd_milters is empty, which is right for most"
+        )
+    return tuple(notes)
+
+
+def _set(folder: Path, value: str) -> None:
+    postfix = PostfixInstance(folder)
+    if value:
+        postfix.run("postconf", "-e", f"{MILTERS} = {value}")
+    else:
+        postfix.run("postconf", "-X", MILTERS)
