@@ -12,7 +12,7 @@ from oborona.config import Settings
 from oborona.dns import Asker
 from oborona.milter.inquiry import Inquirer, Means
 from oborona.milter.lists import AT_START_S, Lists
-from oborona.milter.resolver import Budgeted, open_resolver
+from oborona.milter.resolver import Budgeted, FollowedServers, open_resolver
 from oborona.policy.load import Policy
 from oborona.reputation.networks import networks, plain
 
@@ -30,6 +30,7 @@ class Asking:
         self._own = networks(settings.site.networks)
         self._ports = frozenset(settings.site.submission_ports.split())
         self.resolver = open_resolver(settings.dns)
+        self.servers = FollowedServers(self.resolver, follows=not settings.dns.servers)
         self.lists = Lists(self.resolver, self._own, time.monotonic, time.time)
         self._means = Means(
             asker=self.asker,
@@ -71,8 +72,10 @@ class Asking:
             return  # they are probed again by the clock
 
     async def watch(self, policy: Callable[[], Policy]) -> None:
-        """Probe the lists of the policy in use by the clock, for ever."""
-        await self.lists.watch(lambda: policy().dns_lists)
+        """Probe the lists of the policy in use by the clock, and follow the system's resolvers, for ever."""
+        async with asyncio.TaskGroup() as chores:
+            chores.create_task(self.lists.watch(lambda: policy().dns_lists))
+            chores.create_task(self.servers.watch())
 
     async def close(self) -> None:
         """End all questions."""

@@ -1,6 +1,6 @@
 """A process under the supervisor: what it is to do, and its way from fork to exit.
 
-    default signals, a process group of its own → die with the parent → close what belongs to other jobs →
+    default signals, a process group of its own → die with the parent → a name of its own in ps → close what belongs to other jobs →
     run the job → tell the parent why it ended → exit, past every handler that the parent had registered
 
 The group of its own keeps a terminal's Ctrl-C and hang-up with the parent, which passes on what is meant for all.
@@ -22,6 +22,7 @@ from typing import Final, NoReturn, Protocol
 
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
 from oborona.milter.log import event
+from oborona.milter.title import entitle
 from oborona.milter.wakeup import TAKEN
 
 READY: Final = b"ready\n"
@@ -66,6 +67,7 @@ def become(
     try:
         _default_signals()
         _die_with(parent)
+        entitle(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()
         status = job.run(lambda: _tell(channel, READY))

@@ -74,6 +74,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     busy: int = 0  # messages that were told to come again, for too many were being judged
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
+    resolvers: str = ""  # whom it asks, with spaces between
+    dns_trouble: str = ""  # why the DNS is of no use; empty: it is
     lists: dict[str, ListStatus] = {}  # by name
     engines: dict[str, EngineStatus] = {}  # by name
     pictures: dict[str, int] = {}  # "task outcome" → how often, of questions to the reader

@@ -371,6 +371,8 @@ class Worker:
             scans=tally.scans,
             scan_seconds=tally.scan_seconds,
             dns=msgspec.structs.asdict(asking.resolver.stats),
+            resolvers=asking.servers.servers,
+            dns_trouble=asking.servers.trouble,
             lists=asking.lists.statuses(),
             engines={} if self._beside is None else self._beside.status(),
             pictures=line.outcomes,

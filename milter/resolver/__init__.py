@@ -6,8 +6,9 @@ settings describe. `wire`, `names` and `chain` are the protocol without a socket
 
 from oborona.config import Server
 from oborona.milter.resolver.budget import Budgeted
+from oborona.milter.resolver.following import FollowedServers
 from oborona.milter.resolver.opening import open_resolver, system_servers
 from oborona.milter.resolver.resolver import Resolver
 from oborona.milter.resolver.stats import Stats
 
-__all__ = ["Budgeted", "Resolver", "Server", "Stats", "open_resolver", "system_servers"]
+__all__ = ["Budgeted", "FollowedServers", "Resolver", "Server", "Stats", "open_resolver", "system_servers"]

@@ -22,16 +22,18 @@ def open_resolver(settings: Dns) -> Resolver:
         servers,
         timeout_s=settings.timeout_s,
         cache_entries=settings.cache_entries,
-        under_way=places(servers, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+        under_way=places(servers),
     )
 
 
-def places(servers: Sequence[Server], files: int) -> int:
-    """Return how many questions may be under way in a process that may open so many files.
+def places(servers: Sequence[Server], files: int | None = None) -> int:
+    """Return how many questions may be under way in a process that may open so many files; None: as many as this one.
 
     A question to a server on another machine has a socket of its own for each try; together they take a quarter of the files, the mail
     servers' connections have the others.
     """
+    if files is None:
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     far = sum(not server.loopback for server in servers)
     if not far or files == resource.RLIM_INFINITY:
         return UNDER_WAY

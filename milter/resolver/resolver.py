@@ -64,9 +64,12 @@ class Resolver:
         self._standing = Standing(servers)
         self._cache = Cache(cache_entries, clock)
         self._links: Links | None = None
+        self._left: list[Links] = []  # of servers that are asked no more: questions to them may be under way
         self._room = asyncio.Semaphore(under_way)
         self._flights: dict[bytes, _Flight] = {}
         self._closed = False
+        self.failed = 0  # questions in a row, by now, that no server answered
+        self.why = ""  # of the last of them
 
     async def __aenter__(self) -> Self:
         """Close at the end of the block."""
@@ -108,6 +111,21 @@ class Resolver:
             self.stats.cached += 1
         return answer
 
+    def use(self, servers: Sequence[Server], *, under_way: int = UNDER_WAY) -> None:
+        """Ask these servers from now on; questions under way go on with those that they were put to.
+
+        Args:
+            servers: in the order in which they are asked, one at least.
+            under_way: questions at a time.
+        """
+        self.servers = tuple(servers)
+        self._standing = Standing(servers)
+        self._room = asyncio.Semaphore(under_way)
+        self.failed, self.why = 0, ""
+        if self._links is not None:
+            self._left.append(self._links)
+            self._links = None
+
     async def close(self) -> None:
         """End the questions under way with TEMPERROR; answer only from the cache from now on."""
         self._closed = True
@@ -115,38 +133,45 @@ class Resolver:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._links is not None:
-            self._links.close()
+        for links in filter(None, (self._links, *self._left)):
+            links.close()
+        self._left.clear()
 
     async def _answer(self, chain: Chain, kind: Kind) -> Answer:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._timeout_s
-        self._links = self._links or Links(self.servers, loop, self.stats)
-        if not await self._seat(until):
+        room = self._room
+        if not await self._seat(room, until):
             return failure("busy")
+        links = self._links = self._links or Links(self.servers, loop, self.stats)
+        standing = self._standing
         try:
             answer = None
             while answer is None:
                 exchange = Exchange(
                     wire.question(chain.name, kind),
                     kind,
-                    links=self._links,
-                    standing=self._standing,
+                    links=links,
+                    standing=standing,
                     stats=self.stats,
                 )
-                reply = await exchange.run(self._standing.order(loop.time()) * self._tries, until)
-                answer = failure(reply) if isinstance(reply, str) else chain.follow(reply)
+                reply = await exchange.run(standing.order(loop.time()) * self._tries, until)
+                if isinstance(reply, str):
+                    self.failed, self.why = self.failed + 1, reply
+                    answer = failure(reply)
+                else:
+                    self.failed, answer = 0, chain.follow(reply)
         finally:
-            self._room.release()
+            room.release()
         return answer
 
-    async def _seat(self, until: float) -> bool:
+    async def _seat(self, room: asyncio.Semaphore, until: float) -> bool:
         """Take one of the places of questions under way; return whether there was one in time."""
-        if not self._room.locked():
-            return await self._room.acquire()  # at once: the time limit below costs more than the place
+        if not room.locked():
+            return await room.acquire()  # at once: the time limit below costs more than the place
         try:
             async with asyncio.timeout_at(until):
-                return await self._room.acquire()
+                return await room.acquire()
         except TimeoutError:
             return False
 
