@@ -24,6 +24,7 @@ from oborona.milter.reply import Answer, Reply, refuse
 from oborona.policy.decide import unfinished
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
+from oborona.policy.local import NOT_COUNTED
 from oborona.policy.own import is_own
 from oborona.policy.scan import Scan, scan
 from oborona.policy.settling import counts, settle, settle_put_off
@@ -241,6 +242,7 @@ def log_verdict(
         decided_by=verdict.decided_by,
         reason=reason(verdict),
         policy=policy.version,
+        **_not_counted(verdict),
         **({"trap": envelope.traps[0]} if envelope.traps else {}),
         **(
             {}
@@ -249,6 +251,12 @@ def log_verdict(
         ),
         **more,
     )
+
+
+def _not_counted(verdict: Verdict) -> dict[str, str]:
+    """Return allows that were not counted, for the log; of most messages there is none."""
+    told = [one.evidence for one in verdict.findings if one.name == NOT_COUNTED]
+    return {"not_counted": "; ".join(told)} if told else {}
 
 
 def _report(policy: Policy) -> Verdict:

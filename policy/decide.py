@@ -119,6 +119,12 @@ def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict
     )
 
 
+def with_findings(verdict: Verdict, more: Iterable[Finding]) -> Verdict:
+    """Return a verdict that carries some findings more; they decide nothing."""
+    found = tuple(more)
+    return msgspec.structs.replace(verdict, findings=(*verdict.findings, *found)) if found else verdict
+
+
 def unfinished(why: str, *, action: Action, spam_score: float, findings: Sequence[Finding] = ()) -> Verdict:
     """Return the verdict of a scan that hit its deadline or a bug: as configured, and saying so.
 

@@ -16,9 +16,17 @@ from oborona.authentication.model import Identity, Result
 from oborona.authentication.names import fqdn
 from oborona.reputation.locallists import ListAction, LocalLists, Match
 from oborona.reputation.subject import Subject
-from oborona.types import Envelope, Mode, RuleHit, Stage
+from oborona.types import Envelope, Finding, Mode, RuleHit, Stage
+
+NOT_COUNTED: Final = "allow-not-counted"  # as a finding
 
 _NOBODY: Final = Identity()
+_PROVED_BY: Final = {
+    Subject.HELO: ("spf",),
+    Subject.SENDER: ("spf",),
+    Subject.FROM: ("spf", "dkim", "dmarc"),
+}
+"""What anybody can write → what proves it."""
 
 
 def match(
@@ -43,6 +51,45 @@ def match(
         if found and all(found) and _believed(subject, identity, author):
             return found[0]
     return None
+
+
+def uncounted(lists: LocalLists, envelope: Envelope, identity: Identity, author: str) -> Iterator[Finding]:
+    """Yield the allows of live lists that were not counted at the content stage, since nobody proved who it is; what would count instead is told.
+
+    Args:
+        lists: of the policy.
+        envelope: whole.
+        identity: what was proved.
+        author: the address in From.
+    """
+    for subject, values in _values(envelope, Stage.CONTENT, author):
+        if subject in _PROVED_BY and not _believed(subject, identity, author):
+            for one in filter(None, (lists.look(subject, value) for value in values)):
+                if one.action is ListAction.ALLOW:
+                    yield not_counted(f"{one.list} has {one.entry}", subject, identity, envelope)
+
+
+def not_counted(has: str, subject: Subject, identity: Identity, envelope: Envelope) -> Finding:
+    """Return the finding of an allow that was not counted.
+
+    Args:
+        has: which list has which entry.
+        subject: what of the message it matched.
+        identity: what was proved.
+        envelope: whose client could be allowed instead.
+    """
+    results = {
+        "spf": identity.spf_helo.result if subject is Subject.HELO else identity.spf.result,
+        "dkim": next((one.result for one in identity.dkim if one.result is Result.PASS), None)
+        or next((one.result for one in identity.dkim), Result.NONE),
+        "dmarc": identity.dmarc.result,
+    }
+    proofs = ", ".join(f"{name}={results[name]}" for name in _PROVED_BY[subject])
+    told = f"{has}, not counted: nobody proved it ({proofs})"
+    if identity.unsigned and subject is Subject.FROM:
+        told += "; the DKIM signature leaves out part of the text"
+    client = envelope.client.ip
+    return Finding(NOT_COUNTED, f"{told}; allow client {client}" if client else told)
 
 
 def shadowed(

@@ -13,7 +13,7 @@ leads from the spam folder to the inbox, and not past a refusal: whoever has the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -23,6 +23,7 @@ from oborona.message.hashing import Type
 from oborona.policy.facts import Facts
 from oborona.policy.known import shared_values
 from oborona.reputation.personal import NOBODY, Found, Kind, Personal, Shown, Side, list_name, mail_address
+from oborona.reputation.subject import Subject
 from oborona.types import Action, Proved, RuleHit, Shingle, Verdict
 
 PERSONAL: Final = "PERSONAL"  # decides, as a name
@@ -228,6 +229,21 @@ def _held(score: float, spam_score: float, reject_score: float) -> Action:
 
 def _severity(action: Action) -> int:
     return _SEVERITY[action]
+
+
+def unproved(message: Delivered, people: Sequence[Personal], now: float) -> Iterator[tuple[str, Subject]]:
+    """Yield what readers allow and what was not counted, since nobody proved who it is: whose list has what, and what of the message it is.
+
+    Args:
+        message: as the site judged it.
+        people: its readers.
+        now: Unix seconds.
+    """
+    said = shown(message)
+    for person in people:
+        for kind, value in person.unproved(said, now) if not person.empty else ():
+            of = Subject.SENDER if kind is Kind.SENDER else Subject.FROM
+            yield f"the list of {person.address} has {value}", of
 
 
 async def readers(recipients: Sequence[str], persons: Persons) -> tuple[Personal, ...]:

@@ -18,7 +18,7 @@ from oborona.message.pictures.seen import seen
 from oborona.message.shingles import NOBODY, Hasher, shingles
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced
+from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced, with_findings
 from oborona.policy.engines import (
     Alone,
     Asked,
@@ -37,13 +37,13 @@ from oborona.policy.history import refusal
 from oborona.policy.karma import karma_hits
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
-from oborona.policy.local import match, shadowed
+from oborona.policy.local import match, not_counted, shadowed, uncounted
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
 from oborona.policy.own import is_own
 from oborona.policy.pasts import Judgements, Pasts, judge_pasts
-from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers
+from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers, unproved
 from oborona.policy.pictures import UNREAD, Blind, waits
 from oborona.policy.ports import CounterReader, Pictures, Places, View
 from oborona.policy.reputed import (
@@ -59,7 +59,7 @@ from oborona.policy.signatures import Book, Matched, Signatures
 from oborona.policy.signatures.model import Kind as SignatureKind
 from oborona.reputation.pins import NoPins, Pins
 from oborona.reputation.place import Nowhere
-from oborona.types import Envelope, Finding, Pieces, Proved, RuleHit, Shingle, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, Pieces, Proved, RuleHit, Shingle, Stage, Verdict
 
 
 class Behind(NamedTuple):
@@ -236,10 +236,15 @@ async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
         lists=[one.name for one in policy.local_lists.lists],
     )
     found = mildest(message, people, now)
-    if found is None:
-        return result
-    verdict = personally(result.verdict, found)
-    return msgspec.structs.replace(result, verdict=verdict, site_verdict=result.verdict)
+    verdict = result.verdict if found is None else personally(result.verdict, found)
+    if verdict.action is not Action.ACCEPT:
+        told = unproved(message, people, now)
+        identity, envelope = result.evidence.identity, result.envelope
+        verdict = with_findings(
+            verdict, (not_counted(has, subject, identity, envelope) for has, subject in told)
+        )
+    site_verdict = None if found is None else result.verdict
+    return msgspec.structs.replace(result, verdict=verdict, site_verdict=site_verdict)
 
 
 async def again(
@@ -386,6 +391,8 @@ def _judged(
     listed = match(*local)
     if listed is not None:
         verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
+    elif verdict.action is not Action.ACCEPT:  # where an allow would have made a difference
+        verdict = with_findings(verdict, uncounted(policy.local_lists, envelope, evidence.identity, author))
     return Scan(
         envelope=envelope,
         message=message,

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
-from oborona.policy.decide import decide, enforced
+from oborona.policy.decide import decide, enforced, with_findings
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.engines import action_of, engine_findings, together, with_engines
 from oborona.policy.expression.template import printable
@@ -24,7 +24,7 @@ from oborona.policy.groups import capped
 from oborona.policy.history import refusal
 from oborona.policy.karma import KARMA, karma_hits
 from oborona.policy.load import Policy
-from oborona.policy.local import match, shadowed
+from oborona.policy.local import NOT_COUNTED, match, shadowed, uncounted
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.ports import FinalModel, Untaught
 from oborona.policy.personal import PERSONAL
@@ -143,6 +143,9 @@ class Judge:
             mildest, severest = (
                 action_of(self._action(verdict.score + one), said, policy.engines) for one in (low, high)
             )
+        if listed is None and verdict.action is not Action.ACCEPT:
+            told = uncounted(policy.local_lists, envelope, identity, facts.from_address)
+            verdict = with_findings(verdict, told)
         return Again(
             verdict=verdict,
             facts=facts,
@@ -263,7 +266,7 @@ def _findings(
     there = [
         now.pop(one.name, one)
         for one in entry.findings
-        if one.name not in fresh or one.name in scripted.facts.findings
+        if (one.name not in fresh and one.name != NOT_COUNTED) or one.name in scripted.facts.findings
     ]
     return [*there, *now.values()]
 
@@ -331,11 +334,16 @@ def envelope_of(entry: Entry, facts: Facts) -> Envelope:
 
 def _identity(kept: Kept, facts: Facts) -> Identity:
     """Return of what was proved as much as local lists ask for."""
+    signed = sorted(map(_result, facts.dkim_results), key=lambda one: one is not Result.PASS)
     return Identity(
         spf=Spf(result=_result(facts.spf_result)),
         spf_helo=Spf(result=_result(facts.spf_helo)),
-        dkim=(Signature(result=Result.PASS, domain=facts.dmarc_domain, unsigned=facts.dkim_unsigned),),
+        dkim=tuple(
+            Signature(result=one, domain=facts.dmarc_domain, unsigned=facts.dkim_unsigned)
+            for one in signed[:1]
+        ),
         dmarc=Dmarc(
+            result=_result(facts.dmarc_result),
             domain=facts.dmarc_domain,
             spf_aligned=kept.spf_aligned,
             dkim_aligned=facts.dmarc_aligned,

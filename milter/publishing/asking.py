@@ -55,9 +55,7 @@ def ask_reload(state: Path, patience_s: float) -> Outcome | None:
             with line.makefile("rb") as answer:
                 return msgspec.json.decode(answer.read(_ANSWER_BYTES), type=Outcome)
     except PermissionError as error:
-        raise StoreError(
-            f"{state / SOCKET}: {error.strerror}; run this as the daemon's user, or root"
-        ) from error
+        raise StoreError(f"{state / SOCKET}: {error.strerror}") from error
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -21,7 +21,7 @@ fingerprint, and may be others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -60,6 +60,18 @@ class Found(NamedTuple):
     side: Side  # never lift
     kind: Kind
     say: str
+
+
+def _asked(shown: Shown) -> tuple[tuple[Kind, str, str], ...]:
+    """Return what entries are asked for, in order: kind, value, and what of it was proved."""
+    claimed = "" if shown.own or shown.claimed == shown.author else shown.claimed
+    return (
+        (Kind.ADDRESS, shown.claimed, shown.author),
+        (Kind.CLAIMED, claimed, ""),
+        (Kind.SENDER, shown.claimed_sender, shown.sender),
+        (Kind.LIST, shown.list_id, shown.list_domain),
+        (Kind.DOMAIN, shown.claimed_domain, shown.author_domain),
+    )
 
 
 class Personal:
@@ -104,21 +116,27 @@ class Personal:
             now: Unix seconds.
             needed: how many values texts that are nearly the same share.
         """
-        claimed = "" if shown.own or shown.claimed == shown.author else shown.claimed
-        asked = (
-            (Kind.ADDRESS, shown.claimed, shown.author),
-            (Kind.CLAIMED, claimed, ""),
-            (Kind.SENDER, shown.claimed_sender, shown.sender),
-            (Kind.LIST, shown.list_id, shown.list_domain),
-            (Kind.DOMAIN, shown.claimed_domain, shown.author_domain),
-        )
-        for kind, value, proof in asked:
+        for kind, value, proof in _asked(shown):
             found = self._of(kind, value, proof, now) if value and self._named else None
             if found is not None:
                 return found
         if shown.author and (end := self._contacts.get(shown.author)) is not None and not 0 < end <= now:
             return Found(Side.CONTACT, Kind.ADDRESS, f"contact {shown.author}")
         return self._text(shown.text, now, needed) if shown.text and self._texts else None
+
+    def unproved(self, shown: Shown, now: float) -> Iterator[tuple[Kind, str]]:
+        """Yield the entries that allow who a message claims to be from, and were not counted since nobody proved it.
+
+        Args:
+            shown: by the message.
+            now: Unix seconds.
+        """
+        for kind, value, proof in _asked(shown):
+            newest = next((one for one in self._named.get((kind, value), ()) if not one.expired(now)), None)
+            if newest is not None and newest.side is Side.ALLOW:
+                if proof == (newest.beside if kind is Kind.LIST else value):
+                    return
+                yield kind, value
 
     def _of(self, kind: Kind, value: str, proof: str, now: float) -> Found | None:
         """Return what the newest entries about one thing say."""

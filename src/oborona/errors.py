@@ -5,6 +5,7 @@
     │   └── PolicyError      the same, in the policy: rules, expressions, thresholds
     ├── StoreError           our own data on disk
     │   ├── StoreBusy        another process holds it, and which
+    │   ├── StoreForbidden   this user may not use it
     │   ├── StoreVersion     written by a newer Oborona
     │   ├── StoreFull        the disk or the map is full
     │   └── StorePartial     part of a cluster does not answer; carries what is known
@@ -54,6 +55,10 @@ class StoreError(OboronaError):
 
 class StoreBusy(StoreError):  # noqa: N818 - reads as what happened
     """Another process holds the store; the text names it."""
+
+
+class StoreForbidden(StoreError):  # noqa: N818 - reads as what happened
+    """The user who runs this may not read or write the store."""
 
 
 class StoreVersion(StoreError):  # noqa: N818 - reads as what happened

@@ -9,16 +9,18 @@ is mended.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
+from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
 
 BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 MODE: Final = 0o640  # who wrote to whom, and what a filter looks for, is nobody else's business
+_FORBIDDEN: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -82,8 +84,19 @@ def explained(error: Exception, path: Path) -> StoreError:
         return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
     if code in _DAMAGED:
         return Damaged(f"{path}: is damaged ({error})")
+    if isinstance(error, PermissionError) or (code in _FORBIDDEN and not _allowed(path)):
+        return StoreForbidden(f"{path}: Permission denied")
+    if isinstance(error, OSError):
+        return StoreError(f"{path}: {error.strerror or error}")
     name = getattr(error, "sqlite_errorname", "")
     return StoreError(f"{path}: {error}{f' [{name}]' if name else ''}")
+
+
+def _allowed(path: Path) -> bool:
+    """Whether this user may read and write the file, and what SQLite keeps beside it."""
+    return os.access(path, os.R_OK | os.W_OK, effective_ids=True) and os.access(
+        path.parent, os.W_OK | os.X_OK, effective_ids=True
+    )
 
 
 def checked_version(db: sqlite3.Connection, path: Path, wanted: Format) -> int:

@@ -231,7 +231,7 @@ def test_counters_show_without_a_store_says_so(state: Path) -> None:
 
 
 def test_explain_of_a_file_shows_facts_and_counts(state: Path, letter: Path) -> None:
-    told = run("--state", state, "explain", letter)
+    told = run("--state", state, "explain", "-v", letter)
     assert told.exit_code == 0
     assert "from.address" in told.stdout
     assert "from:" in told.stdout

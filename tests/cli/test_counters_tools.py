@@ -310,7 +310,7 @@ def test_without_permission_to_enter_each_says_so(within_reach: Path, words: tup
         within_reach.chmod(0)
         told = run(within_reach, *words)
         within_reach.chmod(0o700)
-    assert told.exit_code == os.EX_IOERR, told.stderr
+    assert told.exit_code == os.EX_NOPERM, told.stderr
     assert "Permission denied" in told.stderr
 
 

@@ -172,4 +172,4 @@ def test_what_pulled_the_content_model_is_told_where_it_has_learned(tmp_path: Pa
     assert told["margin"] > 0
     assert told["margin"] == pytest.approx(sum(part["part"] for part in told["parts"]) + told["rest"])
     assert any("casino" in part["what"] for part in told["parts"] if part["part"] > 0)
-    assert "casino" in run(state, folder, "explain", str(file)).stdout
+    assert "casino" in run(state, folder, "explain", "-v", str(file)).stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,13 +50,39 @@ def test_a_folder_that_vanishes_meanwhile_is_passed_over(
     assert names(folder) == ["1/a.eml", "2.eml"]
 
 
+@contextmanager
+def somebody() -> Iterator[None]:
+    """Be nobody in particular; root may read everything."""
+    if os.geteuid():
+        yield
+        return
+    os.setresuid(65_534, 65_534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_what_root_may_read_is_read_as_the_owner_of_the_state_too(folder: Path, tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can be somebody else")
+    os.chown(tmp_path, 65_534, 65_534)
+    (folder / "3").chmod(0)
+    with as_owner_of(tmp_path):
+        assert names(folder)[0] == "1/a.eml"
+        assert os.geteuid() == 65_534
+        for path in folder.rglob("*"):
+            assert path.stat().st_uid == 0, "of root alone"
+            break
+
+
 def test_a_folder_that_cannot_be_read_is_said_after_the_others(folder: Path) -> None:
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, 65_534, 65_534)
     (folder / "3").chmod(0)
     told = messages(folder)
-    with as_owner_of(folder):
+    with somebody():
         found = [os.path.relpath(next(told).name, folder) for _ in range(2)]
         with pytest.raises(Unread, match="3: Permission denied"):
             next(told)

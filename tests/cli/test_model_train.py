@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from collections.abc import Callable
@@ -155,8 +156,8 @@ def test_broken_models_and_missing_ones_are_refused_in_a_line(run: Run, tmp_path
     (tmp_path / "odd.model").write_bytes(b"something else")
     assert "no model of ours" in run("model", "final", "install", "odd.model", status=74).stderr
     assert not (tmp_path / "state" / FILE).exists()
-    assert "before this one" in run("model", "final", "rollback", status=70).stderr
-    assert "no final model" in run("model", "final", "remove", status=70).stderr
+    assert "before this one" in run("model", "final", "rollback", status=os.EX_DATAERR).stderr
+    assert "no final model" in run("model", "final", "remove", status=os.EX_DATAERR).stderr
 
 
 def test_what_cannot_be_trained_from_is_said_in_a_line(
@@ -168,9 +169,9 @@ def test_what_cannot_be_trained_from_is_said_in_a_line(
     (tmp_path / "index").write_text(
         f"ham {next((mail / 'ham').iterdir())}\nspam {next((mail / 'spam').iterdir())}\n"
     )
-    assert "80 of each" in run("model", "train", "--index", "index", status=70).stderr
+    assert "80 of each" in run("model", "train", "--index", "index", status=os.EX_DATAERR).stderr
     monkeypatch.setattr(model_train, "missing", lambda: "CatBoost is not there")
-    assert "CatBoost is not there" in run("model", "train", "--from", str(mail), status=70).stderr
+    assert "CatBoost is not there" in run("model", "train", "--from", str(mail), status=os.EX_DATAERR).stderr
 
 
 def test_an_index_keeps_its_order_and_names_its_bad_lines(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ def test_what_is_no_mail_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.eml").write_text("Subject: one\n\n1\n")
         (tmp_path / name / "1.json").write_text("{}\n")
-    said = run("model", "train", "--from", str(tmp_path), status=70).stderr
+    said = run("model", "train", "--from", str(tmp_path), status=os.EX_DATAERR).stderr
     assert f"{tmp_path}/ham/1.json: there is no message in it, passed over (and 1 more)\n" in said
     assert "80 of each" in said
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,9 @@ def test_what_is_exported_is_taken_again(run: Run, tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_refused_as_a_whole(run: Run, tmp_path: Path, octets: bytes) -> None:
     file = tmp_path / "file"
     file.write_bytes(octets)
-    assert run("personal", "import", JOE, str(file), status=70).stderr.startswith(f"oborona: {file}: ")
+    assert run("personal", "import", JOE, str(file), status=os.EX_DATAERR).stderr.startswith(
+        f"oborona: {file}: "
+    )
     assert not (tmp_path / "state" / FILE).exists()
     run("personal", "import", JOE, str(tmp_path / "none"), status=66)
 

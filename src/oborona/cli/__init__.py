@@ -1,8 +1,9 @@
 """The command line: `oborona COMMAND`.
 
-Exit status: 0 done; 1 a check of the command found something; 2 wrong usage; from sysexits.h: 66 a file can't be read,
-70 a fault of ours, 71 a socket can't be had, 74 a store can't be used or the output not written, 78 what an admin must mend before another start can do better: settings
-or policy are wrong, another process holds the store, or a newer Oborona wrote it.
+Exit status: 0 done; 1 a check of the command found something, or nothing was found; 2 wrong usage; from sysexits.h: 65 what was given can't be
+used, 66 a file can't be read, 70 a fault of ours, 71 a socket can't be had, 74 a store can't be used or the output not written, 75 nobody
+answers, try again, 77 this user may not do it, 78 what an admin must mend before another start can do better: settings or policy are wrong,
+another process holds the store, or a newer Oborona wrote it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any, Final
 import click
 
 from oborona import __version__
-from oborona.cli.mailboxes import Unread
 from oborona.cli.output import Unwritten
+from oborona.cli.refusals import line_of, status_of
 from oborona.cli.surface import shown, told_of_all
-from oborona.errors import ConfigError, OboronaError, SocketError, StoreBusy, StoreError, StoreVersion
+from oborona.errors import OboronaError
 
 _COMMANDS: Final = {
     "serve": "processes",
@@ -34,6 +35,7 @@ _COMMANDS: Final = {
     "explain": "explain",
     "dissect": "dissect",
     "policy": "policy",
+    "list": "site_list",
     "signature": "signature",
     "learn": "learn",
     "feedback": "feedback",
@@ -54,15 +56,10 @@ _COMMANDS: Final = {
 }
 """Command → module of this package, imported when it is run: a daemon carries no terminal tables in its memory."""
 
-_STATUS: Final = (
-    (Unread, os.EX_NOINPUT),
-    (Unwritten, os.EX_IOERR),
-    (ConfigError, os.EX_CONFIG),
-    (SocketError, os.EX_OSERR),
-    (StoreBusy, os.EX_CONFIG),
-    (StoreVersion, os.EX_CONFIG),
-    (StoreError, os.EX_IOERR),
-)
+
+def _attribute(command: str) -> str:
+    """Return what a command is called in its module."""
+    return "list_" if command == "list" else command.replace("-", "_")
 
 
 class _Commands(click.Group):
@@ -80,21 +77,32 @@ class _Commands(click.Group):
         module = _COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), cmd_name.replace("-", "_"))
+        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), _attribute(cmd_name))
         return command
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        if sys.stdout is None:  # closed: else the next file that is opened would be standard output
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except OboronaError as error:
-            click.echo(f"oborona: {error}", err=True)
-            if isinstance(error, Unwritten):
-                sys.stdout = None  # or what is left would be tried again, and told as a traceback
-            status = next((status for kind, status in _STATUS if isinstance(error, kind)), os.EX_SOFTWARE)
-            ctx.exit(status)
         except BrokenPipeError:  # `oborona ... | head`
             sys.stdout = None
             ctx.exit(0)
+        except (OboronaError, OSError) as error:
+            click.echo(f"oborona: {line_of(error, _state_of(ctx))}", err=True)
+            if isinstance(error, Unwritten):
+                sys.stdout = None  # or what is left would be tried again, and told as a traceback
+            ctx.exit(status_of(error))
+
+
+def _state_of(ctx: click.Context) -> Path | None:
+    try:
+        return None if ctx.obj is None else ctx.obj.state
+    except (OboronaError, OSError):
+        return None
 
 
 @click.group(
@@ -108,7 +116,9 @@ class _Commands(click.Group):
     help="Settings file; default: $OBORONA_CONFIG, /etc/oborona/oborona.toml, else the one that ships.",
 )
 @click.option(
-    "--state", type=click.Path(path_type=Path), help="State folder: the same as --set paths.state=DIR."
+    "--state",
+    type=click.Path(path_type=Path, readable=False),
+    help="State folder: the same as --set paths.state=DIR.",
 )
 @click.option(
     "--set", "assignments", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting; may be repeated."

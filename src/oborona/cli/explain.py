@@ -6,6 +6,8 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +37,8 @@ from oborona.recheck.search import Search
 from oborona.recheck.then import facts_then
 from oborona.types import Client, Envelope
 
+Tell = Callable[[Explanation], None]
+
 SHOWN: Final = 20  # messages, where words are given that several answer
 
 
@@ -45,33 +49,35 @@ SHOWN: Final = 20  # messages, where words are given that several answer
     type=click.Path(path_type=Path, exists=True),
     help="With an ID: its message file, to be scanned now as it came then.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("-v", "--verbose", is_flag=True, help="Findings, models, every fact, and what is counted, too.")
+@click.option("--json", "as_json", is_flag=True, help="All of it, one JSON object a line.")
 @asks_dns
 @pass_envelope
 @pass_asked
 def explain(
-    asked: Asked, what: str, message: Path | None, as_json: bool, dns: bool, envelope: Envelope
+    asked: Asked, what: str, message: Path | None, verbose: bool, as_json: bool, dns: bool, envelope: Envelope
 ) -> None:
-    """Explain a verdict: who decided, rules, models, findings, facts and counts.
+    """Explain a verdict: what decided, the score beside the thresholds, rules by weight, who was proved, lists, and what changed since.
 
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of that moment stands beside what
     the policy of now makes of it with the counts of now; the message's text is not kept, --message gives it.
     FILE (- is standard input) is scored now, as if it came with the envelope that the options say.
     QUERY is what `oborona find` takes: the one message that answers it is explained, of several each is shown, with status 1.
     """
+    tell = partial(_tell, as_json=as_json, verbose=verbose)
     ident = from_text(what.partition(".")[0])
     if ident is None and (what == "-" or os.path.lexists(what)):
         if message is not None:
             raise click.UsageError("--message goes with an id")
-        asyncio.run(_file(asked, Path(what), asked.seen(envelope), as_json=as_json, dns=dns))
+        asyncio.run(_file(asked, Path(what), asked.seen(envelope), tell=tell, dns=dns))
         return
     if envelope != Envelope():
         raise click.UsageError(f"no file {what}; an entry of the journal has its own envelope")
-    if not asyncio.run(_entry(asked, ident, what, message, as_json=as_json, dns=dns)):
-        _search(asked, what, message, as_json=as_json, dns=dns)
+    if not asyncio.run(_entry(asked, ident, what, message, tell=tell, dns=dns)):
+        _search(asked, what, message, tell=tell, as_json=as_json, dns=dns)
 
 
-def _search(asked: Asked, what: str, message: Path | None, *, as_json: bool, dns: bool) -> None:
+def _search(asked: Asked, what: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool) -> None:
     """Explain the one message that answers a question, or show which do."""
     query = asked_query([what], "", "", time.time())
     with Search(asked.state / JOURNAL) as journal:
@@ -83,7 +89,7 @@ def _search(asked: Asked, what: str, message: Path | None, *, as_json: bool, dns
         )
         click.get_current_context().exit(os.EX_NOINPUT)
     if len(found) == 1:
-        asyncio.run(_entry(asked, from_text(found[0].id), "", message, as_json=as_json, dns=dns))
+        asyncio.run(_entry(asked, from_text(found[0].id), "", message, tell=tell, dns=dns))
         return
     find.show(iter(found), as_json=as_json)
     number = f"the newest {SHOWN}" if len(found) == SHOWN else str(len(found))
@@ -92,7 +98,7 @@ def _search(asked: Asked, what: str, message: Path | None, *, as_json: bool, dns
 
 
 async def _entry(
-    asked: Asked, ident: int | None, queue_id: str, file: Path | None, *, as_json: bool, dns: bool
+    asked: Asked, ident: int | None, queue_id: str, file: Path | None, *, tell: Tell, dns: bool
 ) -> bool:
     """Explain an entry; return whether there is one."""
     async with await Reader.open(asked.state / JOURNAL) as journal:
@@ -110,9 +116,9 @@ async def _entry(
     told = msgspec.structs.replace(
         told, feedback=said_of(asked.state, entry.id), moves=moves_of(asked.state, entry.id)
     )
-    _tell(told, as_json=as_json)
+    tell(told)
     if file is not None:
-        await _file(asked, file, _envelope(entry), as_json=as_json, dns=dns, expected=entry)
+        await _file(asked, file, _envelope(entry), tell=tell, dns=dns, expected=entry)
     return True
 
 
@@ -134,7 +140,7 @@ async def _file(
     path: Path,
     envelope: Envelope,
     *,
-    as_json: bool,
+    tell: Tell,
     dns: bool,
     expected: Entry | None = None,
 ) -> None:
@@ -148,11 +154,11 @@ async def _file(
                 result = await scan(source.raw, envelope, site, policy, inquire(), now=now)
                 if expected is not None and result.message.message_id != expected.message_id:
                     click.echo(f"oborona: {source.name}: has another Message-ID than the entry", err=True)
-                _tell(await scanned.explained(source.name, result, site, now), as_json=as_json)
+                tell(await scanned.explained(source.name, result, site, now))
 
 
-def _tell(told: Explanation, *, as_json: bool) -> None:
+def _tell(told: Explanation, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         echo_json(told)
     else:
-        show(Terminal(width=None if sys.stdout.isatty() else PIPED), told)
+        show(Terminal(width=None if sys.stdout.isatty() else PIPED), told, verbose=verbose)

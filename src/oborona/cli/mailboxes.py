@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from oborona.cli.owner import as_asker
 from oborona.errors import OboronaError
 
 # A line that parts two messages of an mbox: "From ann@a.example Fri Nov 20 10:00:00 2026", after an empty line.  The date is asked for,
@@ -50,7 +51,8 @@ def messages(path: Path) -> Iterator[Source]:
 
 
 def _below(folder: Path) -> Iterator[Source]:
-    roots = [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
+    with as_asker():
+        roots = [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
     empty, unread = True, list[Unread]()
     for root in roots:
         for file in _files(root, unread):
@@ -77,6 +79,7 @@ def _shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+@as_asker()
 def _files(root: Path, unread: list[Unread]) -> list[Path]:
     """Return what is in a folder and below, in order; folders that can't be read are added to `unread`, those that vanish are not."""
 
@@ -87,6 +90,7 @@ def _files(root: Path, unread: list[Unread]) -> list[Path]:
     return sorted(Path(at, name) for at, _folders, names in os.walk(root, onerror=note) for name in names)
 
 
+@as_asker()
 def _kind(path: Path) -> int:
     try:
         return stat.S_IFMT(path.stat().st_mode)
@@ -96,6 +100,7 @@ def _kind(path: Path) -> int:
         raise Unread(f"{path}: {error.strerror}") from error
 
 
+@as_asker()
 def _read(path: Path) -> bytes:
     if _kind(path) != stat.S_IFREG:  # a pipe that nobody writes to would be waited for without end
         raise Unread(f"{path}: is neither a file nor a folder; write - to read standard input")

@@ -80,8 +80,7 @@ class Shown(click.Command):
 
     def real(self) -> click.Command:
         """Return the command itself."""
-        found: click.Command = getattr(import_module(self._told["module"]), self._told["attribute"])
-        return found
+        return real(self._told)
 
 
 class ShownGroup(click.Group):
@@ -96,6 +95,25 @@ class ShownGroup(click.Group):
         super().__init__(name, help=told["help"], epilog=told["epilog"])
         for one, of_one in told["commands"].items():
             self.add_command(shown(one, of_one))
+        self._told = told
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        own_way = "module" in self._told  # of reading its arguments
+        if not own_way or not args or extra.get("resilient_parsing") or asks_help(args):
+            return super().make_context(info_name, args, parent, **extra)
+        return real(self._told).make_context(info_name, args, parent, **extra)
+
+
+def real(told: dict[str, Any]) -> click.Command:
+    """Return the command itself that a part of `commands.json` tells of."""
+    found: click.Command = getattr(import_module(told["module"]), told["attribute"])
+    return found
 
 
 def shown(name: str, told: dict[str, Any]) -> click.Command:
@@ -130,15 +148,21 @@ def described(command: click.Command, parent: click.Context) -> dict[str, Any]:
     told: dict[str, Any] = {"help": command.help, "epilog": command.epilog}
     if isinstance(command, click.Group):
         commands = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
+        if type(command) is not click.Group:  # it reads its arguments in a way of its own
+            told |= _place(command)
         return told | {"commands": {name: described(one, ctx) for name, one in commands.items() if one}}
-    module = command.callback.__module__ if command.callback is not None else ""
-    attribute = next(name for name, value in vars(import_module(module)).items() if value is command)
     return told | {
-        "module": module,
-        "attribute": attribute,
+        **_place(command),
         "no_args_is_help": command.no_args_is_help,
         "parameters": [_parameter(one, ctx) for one in command.params],
     }
+
+
+def _place(command: click.Command) -> dict[str, str]:
+    """Return where a command is: its module, and its name there."""
+    module = command.callback.__module__ if command.callback is not None else ""
+    found = vars(import_module(module)).items()
+    return {"module": module, "attribute": next(name for name, value in found if value is command)}
 
 
 def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from oborona.cli.explained import feedback, moved
 from oborona.cli.explained.model import Explanation, Side
 from oborona.cli.terminal import Terminal, plain
 from oborona.policy.fact_table import TABLE
+from oborona.policy.local import NOT_COUNTED
 from oborona.types import Action, Mode, RuleHit
 
 CHANGED: Final = "*"
@@ -19,16 +20,22 @@ EXACT: Final = 1e6  # a larger number is shown whole, as the time is
 _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow"}
 
 
-def show(console: Terminal, one: Explanation) -> None:
-    """Print an explanation."""
+def show(console: Terminal, one: Explanation, *, verbose: bool) -> None:
+    """Print an explanation: what an admin asks first; with `verbose` all of it."""
     _about(console, one)
     _verdicts(console, one)
     _rules(console, one)
-    _findings(console, one)
+    _not_counted(console, one)
+    _authentication(console, one)
     if one.late is not None:
-        _late(console, one.late)
+        _late(console, one.late, verbose=verbose)
     feedback.show(console, one.feedback)
     moved.show(console, one.moves)
+    if not verbose:
+        told = "-v shows findings, models, every fact, and what is counted of each part of the message"
+        console.print(told, markup=False, highlight=False, style="dim")
+        return
+    _findings(console, one)
     _models(console, one)
     _facts(console, one)
     _counts(console, one)
@@ -67,6 +74,7 @@ def _verdicts(console: Terminal, one: Explanation) -> None:
         words = [f"decided by {side.decided_by}, policy {side.policy or 'unknown'}"]
         if side.lines is not None:
             words.append(f"spam from {side.lines.spam:g}, refused from {side.lines.reject:g}")
+            words += _distance(side)
             if side.lines.shadow_spam is not None or side.lines.shadow_reject is not None:
                 spam = side.lines.shadow_spam or side.lines.spam
                 reject = side.lines.shadow_reject or side.lines.reject
@@ -85,6 +93,56 @@ def _verdicts(console: Terminal, one: Explanation) -> None:
         console.print(f"now   can't be told: {one.no_now}", markup=False, highlight=False)
     if one.changed_verdict:
         console.print(f"{CHANGED} the verdict would be another now", markup=False, highlight=False)
+
+
+def _distance(side: Side) -> list[str]:
+    """Return how far a score is from the next threshold."""
+    if side.lines is None or side.verdict not in (Action.ACCEPT, Action.SPAM):
+        return []
+    spam = side.verdict is Action.ACCEPT
+    left = (side.lines.spam if spam else side.lines.reject) - side.score
+    return [f"{left:.1f} points below {'spam' if spam else 'refusal'}"] if left > 0 else []
+
+
+def _not_counted(console: Terminal, one: Explanation) -> None:
+    """Print allow entries that match and were not counted, with what would be."""
+    told = dict.fromkeys(
+        finding.evidence
+        for _, side in _sides(one)
+        for finding in side.findings
+        if finding.name == NOT_COUNTED
+    )
+    for line in told:
+        console.print(f"list  {plain(line)}", markup=False, highlight=False)
+
+
+def _authentication(console: Terminal, one: Explanation) -> None:
+    side = one.then or one.now
+    if side is None or "spf.result" not in side.facts:
+        return
+    facts = side.facts
+    dkim = next(
+        (
+            word
+            for word in ("pass", "fail", "temperror", "permerror")
+            if word in (facts.get("dkim.results") or ())
+        ),
+        "none",
+    )
+    parts = [
+        _method("spf", facts.get("spf.result"), facts.get("spf.domain")),
+        _method("dkim", dkim, " ".join(facts.get("dkim.domains") or ())),
+        _method("dmarc", facts.get("dmarc.result"), facts.get("dmarc.domain")),
+        _method("arc", facts.get("arc.result"), facts.get("arc.trusted")),
+        _method("iprev", facts.get("iprev.result"), facts.get("client.name")),
+    ]
+    proved = facts.get("author") or facts.get("sender.proved")
+    parts.append(f"proved: {proved}" if proved else "nobody proved who sent it")
+    console.print(f"authentication  {plain(', '.join(parts))}", markup=False, highlight=False)
+
+
+def _method(name: str, result: object, of: object) -> str:
+    return f"{name}={result or 'none'}{f' ({of})' if of else ''}"
 
 
 def _rules(console: Terminal, one: Explanation) -> None:
@@ -119,25 +177,27 @@ def _part(hit: RuleHit | None, name: str, side: Side) -> str:
 def _findings(console: Terminal, one: Explanation) -> None:
     side = one.then or one.now
     for finding in side.findings if side is not None else ():
+        if finding.name == NOT_COUNTED:
+            continue
         told = f"found {finding.name}  {finding.evidence}".rstrip()
         console.print(plain(told), markup=False, highlight=False)
 
 
-def _late(console: Terminal, late: Side) -> None:
+def _late(console: Terminal, late: Side, *, verbose: bool) -> None:
     console.print(
         f"found late: {late.verdict} {late.score:.1f} / {late.line:g}, decided by {plain(late.decided_by)}",
         markup=False,
         highlight=False,
     )
-    for hit in late.rules:
+    for hit in late.rules if verbose else ():
         console.print(
             f"  {hit.score:>8.1f}  {plain(f'{hit.name}  {hit.say}')}".rstrip(), markup=False, highlight=False
         )
-    for finding in late.findings:
+    for finding in late.findings if verbose else ():
         console.print(
             f"  found {plain(f'{finding.name}  {finding.evidence}')}".rstrip(), markup=False, highlight=False
         )
-    for name, value in late.facts.items():
+    for name, value in late.facts.items() if verbose else ():
         console.print(f"  {name} = {_value(value)}", markup=False, highlight=False)
 
 
@@ -208,7 +268,7 @@ def _counts(console: Terminal, one: Explanation) -> None:
         "hour": "hour",
         "day": "day",
         "fortnight": "two weeks",
-        "spam": "of these spam",
+        "spam": "spam, two weeks",
         "complaints": "complaints",
     }
     for title in columns.values():

@@ -1,0 +1,111 @@
+"""List files as text, changed entry by entry: comments, order and whatever else stands in them stay; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from oborona.reputation.locallists.entry import entry
+
+
+class Edited(NamedTuple):
+    """A list file after a change."""
+
+    raw: bytes
+    changed: tuple[str, ...]  # entries that were added, or removed, in their normal form
+    same: tuple[str, ...]  # that were there already, or were not there
+
+
+class Line(NamedTuple):
+    """One entry as it stands in a file."""
+
+    entry: str  # in its normal form
+    comment: str
+
+
+def normal_entry(text: str) -> str:
+    """Return an entry in its normal form; empty for a comment or an empty line.
+
+    Raises:
+        ValueError: it is none, in words for an admin.
+    """
+    found = entry(text)
+    if found is None:
+        return ""
+    shown = str(found)
+    return shown.removesuffix("/128" if ":" in shown else "/32")
+
+
+def lines(raw: bytes) -> Iterable[Line]:
+    """Yield the entries of a list file; lines that can't be used are passed over."""
+    for line in _texts(raw):
+        found = _quietly(line)
+        if found:
+            yield Line(found, line.partition("#")[2].strip())
+
+
+def with_entries(raw: bytes, texts: Sequence[str], note: str) -> Edited:
+    """Return a list file with some entries more.
+
+    Args:
+        raw: the file; empty = a new one.
+        texts: entries as an admin writes them.
+        note: a comment beside each; empty = none.
+
+    Raises:
+        ValueError: a text is no entry; it says which.
+    """
+    there = {found for line in _texts(raw) if (found := _quietly(line))}
+    new, same = list[str](), list[str]()
+    for text in texts:
+        found = _checked(text)
+        (same if found in there else new).append(found)
+        there.add(found)
+    ended = raw if not raw or raw.endswith(b"\n") else raw + b"\n"
+    beside = f"  # {_comment(note)}" if note.strip() else ""
+    more = "".join(f"{one}{beside}\n" for one in new)
+    return Edited(ended + more.encode(), tuple(new), tuple(same))
+
+
+def without_entries(raw: bytes, texts: Sequence[str]) -> Edited:
+    """Return a list file without some entries; all lines that hold one go, and nothing else.
+
+    Raises:
+        ValueError: a text is no entry; it says which.
+    """
+    wanted = {_checked(text): False for text in texts}
+    kept = list[bytes]()
+    for line in raw.splitlines(keepends=True):
+        found = _quietly(line.decode("utf-8", "replace").rstrip("\r\n"))
+        if found in wanted:
+            wanted[found] = True
+        else:
+            kept.append(line)
+    gone = tuple(one for one, there in wanted.items() if there)
+    return Edited(b"".join(kept), gone, tuple(one for one, there in wanted.items() if not there))
+
+
+def _texts(raw: bytes) -> Iterable[str]:
+    return raw.decode("utf-8", "replace").splitlines()
+
+
+def _quietly(line: str) -> str:
+    try:
+        return normal_entry(line)
+    except ValueError:
+        return ""
+
+
+def _checked(text: str) -> str:
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text.strip()[:60])
+    try:
+        found = "" if "#" in text or len(text.splitlines()) > 1 else normal_entry(text)
+    except ValueError as fault:
+        raise ValueError(f'"{shown}" {fault}') from None
+    if not found:
+        raise ValueError(f'"{shown}" is no address, network, name or mail address')
+    return found
+
+
+def _comment(note: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in note).strip()[:200]
