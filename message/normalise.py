@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -95,6 +96,28 @@ def normalise(text: str) -> str:
     return b" ".join(octets.split()).decode("utf-8", "surrogatepass")
 
 
+def normalised_piece(text: str) -> str:
+    """Return a piece of a text as it stands inside the `normalise`d text: a space at either end stays."""
+    return normalise(f",{text},")[1:-1]  # nothing combines with a comma
+
+
+def normalised_letters(letters: Iterable[str]) -> list[str]:
+    """Return characters in the forms that they have each alone, in the same order; empty for what is invisible, a space for white space.
+
+    Args:
+        letters: single characters other than NUL; any number of them costs one pass.
+    """
+    forms = _fold_run("\0".join(letters)).translate(_SPACED).split("\0")
+    return [form.lower() if form.isascii() else form for form in forms]
+
+
+def look_alikes() -> Iterator[str]:
+    """Yield the characters outside ASCII that become ASCII letters, of every script."""
+    for code, shape in _TABLE.items():
+        if shape.isalpha() and shape.isascii():
+            yield chr(code)
+
+
 def _fold(run: re.Match[str]) -> str:
     found = run[0]
     return _fold_word(found) if len(found) <= MAX_CACHED_RUN else _fold_run(found)
@@ -112,4 +135,7 @@ def _fold_run(run: str) -> str:
     return run
 
 
+_SPACED: Final = dict.fromkeys((*range(9, 14), *range(28, 32)), " ") | dict.fromkeys(
+    (*range(1, 9), *range(14, 28), 127), ""
+)
 _fold_word = lru_cache(maxsize=16384)(_fold_run)

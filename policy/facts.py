@@ -5,6 +5,8 @@ Facts not yet known at a stage hold the empty value of their type; rules that na
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from oborona.authentication.model import Published, Result
@@ -12,6 +14,11 @@ from oborona.policy.known import Known
 from oborona.reputation.flag import Flag
 
 Words = frozenset[str]
+
+TEXT_LIMIT: Final = 65_536  # characters of text that rules can search: what a reader looks at, and bounded work for every pattern
+CODE_LIMIT: Final = 200  # characters of a code that rules can search: a link's host and path
+NAME_LIMIT: Final = 255  # characters of a file's name that rules can search: more no file system takes
+MAILER_LIMIT: Final = 200  # characters
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,11 +73,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     headers_count: int = 0
     received_count: int = 0
     subject: str = ""
+    subject_raw: str = ""
     subject_capitals: float | None = None
     subject_digits: float | None = None
     subject_words: int = 0
     from_address: str = ""
     from_name: str = ""
+    from_name_raw: str = ""
     from_domain: str = ""
     from_count: int = 0
     from_is_sender: bool = False
@@ -93,6 +102,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     unsubscribe: bool = False
     unsubscribe_one_click: bool = False
     text: str = ""
+    text_raw: str = ""
     text_language: str | None = None
     text_charset: str = ""
     text_words: int = 0

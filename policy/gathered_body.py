@@ -7,11 +7,8 @@ from typing import Any, Final
 
 from oborona.message.model import Held, Kind, Message, Picture, Place
 from oborona.message.normalise import normalise
-from oborona.policy.facts import Words
+from oborona.policy.facts import CODE_LIMIT, NAME_LIMIT, TEXT_LIMIT, Words
 
-TEXT_LIMIT: Final = 65_536  # characters of text that rules can search: what a reader looks at, and bounded work for every pattern
-CODE_LIMIT: Final = 200  # characters of a code that rules can search: a link's host and path
-NAME_LIMIT: Final = 255  # characters of a file's name that rules can search: more no file system takes
 FEW_WORDS: Final = 20  # beside a picture that is the message: a greeting, or how to leave the list
 MESSAGE_PIXELS: Final = (
     20_000  # of a picture that can hold a message: 200 by 100; logos under signatures are mostly smaller
@@ -39,6 +36,7 @@ def _text(message: Message) -> dict[str, Any]:
     octets = kinds["text/plain"] + kinds["text/html"]
     return {
         "text": message.normal_text[:TEXT_LIMIT],
+        "text_raw": message.text[:TEXT_LIMIT],
         "text_language": message.language or None,
         "text_charset": message.charset,
         "text_words": message.words,

@@ -9,10 +9,10 @@ from typing import Any, Final
 from oborona.domains import MAX_HOST, registrable
 from oborona.message.model import Kind, Mailbox, Message
 from oborona.message.normalise import normalise
+from oborona.policy.facts import MAILER_LIMIT
 from oborona.types import Envelope
 
 _NOBODY: Final = Mailbox(name="", address="", domain="")
-_MAILER_LIMIT: Final = 200  # characters
 _URGENT_X: Final = ("1", "2")  # X-Priority, as in "1 (Highest)"
 _URGENT: Final = frozenset({"high", "urgent"})
 _MAX_COUNTED: Final = 1_000  # characters of a subject; what is longer is no subject
@@ -33,7 +33,7 @@ def header_facts(message: Message, envelope: Envelope, *, now: float) -> dict[st
         "headers_count": len(message.headers),
         "received_count": times["received"],
         "date_age_hours": (now - message.date) / 3600 if message.date is not None else None,
-        "mailer": (message.get("x-mailer") or message.get("user-agent") or "").lower()[:_MAILER_LIMIT],
+        "mailer": (message.get("x-mailer") or message.get("user-agent") or "").lower()[:MAILER_LIMIT],
         "urgent": _urgent(message, times),
         "bulk": _to_many(message, times),
         "automatic": _automatic(message),
@@ -50,6 +50,7 @@ def _subject(message: Message) -> dict[str, Any]:
     letters = sum(map(str.isalpha, asked))
     return {
         "subject": normalise(message.subject),
+        "subject_raw": message.subject,
         "subject_capitals": sum(map(str.isupper, asked)) / letters if letters else None,
         "subject_digits": sum(map(str.isdecimal, asked)) / len(asked) if asked else None,
         "subject_words": len(message.subject.split()),
@@ -67,6 +68,7 @@ def _names(message: Message, envelope: Envelope) -> dict[str, Any]:
     return {
         "from_address": sender.address,
         "from_name": normalise(sender.name),
+        "from_name_raw": sender.name,
         "from_domain": sender.domain,
         "from_count": message.from_count,
         "from_is_sender": bool(address) and address == envelope.sender.lower(),

@@ -166,7 +166,9 @@ def _value(key: str, value: Any, piece: Typed) -> Any:
         if piece.words and word not in piece.words:
             known = did_you_mean(word, piece.words)
             raise Fault(f"facts: {key} is never {show(word)}{known}")
-    return frozenset(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return frozenset(map(piece.form.whole, value))
+    return piece.form.whole(value) if isinstance(value, str) else value  # as a message's fact is written
 
 
 def failure(failed: Failed) -> PolicyError:

@@ -79,11 +79,19 @@ def _members(runtime: str, kind: Kind) -> Emit:
             want(members, (Kind.LIST,) if texts else (Kind.SET,), f"{runtime}()")
         else:
             want(members, (Kind.SET,), f"{runtime}()")
-        names.member, caller.loads.locals = True, {}
+        names.member = Typed(
+            code=MEMBER,
+            kind=Kind.TEXT,
+            index=index,
+            words=members.words,
+            form=members.form,
+            longest=members.longest,
+        )
+        caller.loads.locals = {}
         try:
             code = caller.condition(nodes[1])
         finally:
-            names.member, inside, caller.loads.locals = False, caller.loads.locals, outside
+            names.member, inside, caller.loads.locals = None, caller.loads.locals, outside
         outside |= inside
         function = caller.loads.function([MEMBER, *inside], code)
         tests, (known,) = guarded([members], caller.loads.local)

@@ -17,6 +17,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
+from oborona.policy.expression.alike import Part, alike
 from oborona.policy.expression.calls import CALLS
 from oborona.policy.expression.fault import Fault
 from oborona.policy.expression.fits import (
@@ -229,6 +230,11 @@ class Checker:
             one_of_its_words(left, right, part=False)
             one_of_its_words(right, left, part=right.kind is Kind.TEXT and signs[-1] in ("in", "not in"))
         tests, known = guarded(pieces, self.loads.local)
+        inside = any(
+            sign in ("in", "not in") and right.kind is Kind.TEXT
+            for sign, right in zip(signs, pieces[1:], strict=True)
+        )
+        known = alike(known, Part.PIECE if inside else Part.WHOLE, self.loads)
         code = known[0].code
         for sign, right in zip(signs, known[1:], strict=True):
             code += f" {sign} {right.code}"
@@ -245,11 +251,13 @@ class Checker:
             raise Fault(f"one side is {yes.kind}, the other {no.kind}", index)
         if Kind.LIST in kinds:
             raise Fault("a list may not be chosen", index)
+        yes, no = alike([yes, no], Part.WHOLE, self.loads)
         return Typed(
             code=f"({yes.code} if {test} else {no.code})",
             kind=kinds.pop() if kinds else Kind.NONE,
             index=index,
             optional=yes.optional or no.optional,
+            form=max(yes, no, key=lambda piece: piece.kind is not Kind.NONE).form,
         )
 
     def _call(self, node: ast.Call, index: int) -> Typed:

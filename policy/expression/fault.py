@@ -15,3 +15,7 @@ class Fault(Exception):  # noqa: N818 - inside this package only; it leaves as a
         super().__init__(problem)
         self.problem = problem
         self.index = index
+
+
+class PatternError(ValueError):
+    """A pattern that can't be used; the text says why, and what to write instead."""

@@ -6,12 +6,14 @@ Their arguments are known when the code runs: the caller has seen to `none`. Fun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.loads import Loads, PatternError
+from oborona.policy.expression.alike import Part, alike
+from oborona.policy.expression.fault import Fault, PatternError
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.loads import Loads
 from oborona.policy.expression.places import Domains, Networks
 from oborona.policy.expression.schema import Kind
 from oborona.policy.expression.typed import ARITHMETIC, TEXTS, Typed, want
@@ -61,31 +63,33 @@ def _round(pieces: Sequence[Typed], _: Loads) -> Typed:
 
 def _lower(pieces: Sequence[Typed], _: Loads) -> Typed:
     want(pieces[0], (Kind.TEXT,), "lower()")
-    return _result(f"{pieces[0].code}.lower()", Kind.TEXT)
+    made = _result(f"{pieces[0].code}.lower()", Kind.TEXT)
+    return replace(made, form=pieces[0].form if pieces[0].form is Form.FOLDED else Form.SMALL)
 
 
-def _contains(pieces: Sequence[Typed], _: Loads) -> Typed:
+def _contains(pieces: Sequence[Typed], loads: Loads) -> Typed:
     want(pieces[0], TEXTS, "contains()")
     want(pieces[1], (Kind.TEXT,), "contains()")
-    if pieces[0].kind is Kind.TEXT:
-        return _result(f"({pieces[1].code} in {pieces[0].code})", Kind.CONDITION)
-    return _result(f"contains({pieces[0].code}, {pieces[1].code})", Kind.CONDITION)
+    of, piece = alike(pieces, Part.PIECE, loads)
+    if of.kind is Kind.TEXT:
+        return _result(f"({piece.code} in {of.code})", Kind.CONDITION)
+    return _result(f"contains({of.code}, {piece.code})", Kind.CONDITION)
 
 
-def _edge(name: str, code: str) -> Callable[[Sequence[Typed], Loads], Typed]:
-    def emit(pieces: Sequence[Typed], _: Loads) -> Typed:
+def _edge(name: str, code: str, part: Part) -> Callable[[Sequence[Typed], Loads], Typed]:
+    def emit(pieces: Sequence[Typed], loads: Loads) -> Typed:
         want(pieces[0], TEXTS, f"{name}()")
-        second = pieces[1]
-        want(second, (Kind.TEXT, Kind.LIST), f"{name}()")
+        want(pieces[1], (Kind.TEXT, Kind.LIST), f"{name}()")
+        first, second = alike(pieces, part, loads)
         piece = second.code
         if second.kind is Kind.LIST:
             given = second.literal if isinstance(second.literal, tuple) else ()
             if not all(isinstance(text, str) for text in given):
                 raise Fault(f"{name}() takes a list of texts", second.index)
             piece = ascii(given)
-        if pieces[0].kind is Kind.TEXT:
-            return _result(f"{pieces[0].code}.{name}({piece})", Kind.CONDITION)
-        return _result(f"{code}({pieces[0].code}, {piece})", Kind.CONDITION)
+        if first.kind is Kind.TEXT:
+            return _result(f"{first.code}.{name}({piece})", Kind.CONDITION)
+        return _result(f"{code}({first.code}, {piece})", Kind.CONDITION)
 
     return emit
 
@@ -96,7 +100,7 @@ def _matches(pieces: Sequence[Typed], loads: Loads) -> Typed:
     if not isinstance(pattern, str):
         raise Fault("matches() takes its pattern as a plain text in quotes", pieces[1].index)
     try:
-        name = loads.pattern(pattern)
+        name = loads.pattern(pattern, pieces[0].form)
     except PatternError as fault:
         raise Fault(f"pattern: {fault}", pieces[1].index) from None
     if pieces[0].kind is Kind.TEXT:
@@ -153,12 +157,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "startswith": Function(
             signature="startswith(text, start)",
             doc="The text, or any of a set, starts so; the start may be a list of texts.",
-            emit=_edge("startswith", "starts"),
+            emit=_edge("startswith", "starts", Part.START),
         ),
         "endswith": Function(
             signature="endswith(text, end)",
             doc="The text, or any of a set, ends so; the end may be a list of texts.",
-            emit=_edge("endswith", "ends"),
+            emit=_edge("endswith", "ends", Part.END),
         ),
         "matches": Function(
             signature='matches(text, r"pattern")',

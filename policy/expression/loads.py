@@ -11,19 +11,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-import re2
-
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
 from oborona.types import Stage
 
-MAX_PATTERN_LENGTH: Final = 500  # characters; longer lists of words belong into several rules
-MAX_PATTERN_MEMORY: Final = (
-    1 << 20
-)  # bytes that one pattern's automaton may fill on hostile text; it stays linear
 NAME_BYTES: Final = 8  # of a hash: two of ten thousand names share one once in 10^11 policies
-
-
-class PatternError(ValueError):
-    """A pattern that RE2 does not take; the text says what it does not like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +37,7 @@ class Loads:
         timelines: types of shingles of which time-lines are named.
         inner: functions that generated code calls, as source, by name.
         locals: local variables that the code uses, since whoever asks emptied it.
+        noted: what is allowed, and hardly meant.
     """
 
     def __init__(self) -> None:
@@ -53,6 +46,7 @@ class Loads:
         self.timelines: set[int] = set()
         self.inner: dict[str, str] = {}
         self.locals: dict[str, None] = {}
+        self.noted: list[str] = []
         self._temporary = 0
 
     def local(self) -> str:
@@ -86,20 +80,33 @@ class Loads:
             load = self.facts[code] = Load(named("v", code), code, label, stage)
         return load
 
-    def pattern(self, text: str) -> str:
-        """Return the global name of what searches for a pattern.
+    def pattern(self, text: str, form: Form) -> str:
+        """Return the global name of what searches for a pattern in facts of a form.
 
         Raises:
-            PatternError: RE2 does not take it.
+            PatternError: it can't be used.
         """
-        return self.constant(text, lambda: compile_pattern(text).search)
+        made = pattern_for(text, form)
+        if made.alphabet:
+            self.noted.append(
+                f"also finds Latin letters that look like its own ([{made.alphabet}...]);"
+                " ask text.raw, subject.raw or from.name.raw for letters of a script"
+            )
+        return self.constant(made.text, lambda: compile_pattern(made.text, most=MAX_MADE).search)
 
     def octets(self, code: str) -> str:
         """Return the code of a text as RE2 wants it; of a fact it is made once for all patterns."""
+        return self._made_once(f"octets({code})", code)
+
+    def in_form(self, code: str, form: Form) -> str:
+        """Return the code of a text or set in another form; of a fact it is made once for all rules."""
+        return self._made_once(f"{form.name.lower()}({code})", code)
+
+    def _made_once(self, made: str, code: str) -> str:
         of = next((load for load in self.facts.values() if load.local == code), None)
         if of is None:
-            return f"octets({code})"
-        local = self.fact(f"octets({code})", of.label, of.stage).local
+            return made
+        local = self.fact(made, of.label, of.stage).local
         self.locals[local] = None
         return local
 
@@ -117,32 +124,3 @@ def named(letter: str, what: str) -> str:
             what.encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES, usedforsecurity=False
         ).hexdigest()
     )
-
-
-def compile_pattern(text: str, *, captures: bool = False) -> Any:
-    """Return a pattern of RE2, for octets of UTF-8.
-
-    Args:
-        text: of the pattern.
-        captures: its groups are wanted, not only whether it is found.
-
-    Raises:
-        PatternError: RE2 does not take it.
-    """
-    if len(text) > MAX_PATTERN_LENGTH:
-        raise PatternError(f"is {len(text)} characters long; at most {MAX_PATTERN_LENGTH} are allowed")
-    for letter in text:
-        if letter < " ":
-            # "\b" in a plain string is a backspace, not a word border.
-            raise PatternError(f'holds the control character U+{ord(letter):04X}; write it as r"..."')
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = not captures
-    options.max_mem = MAX_PATTERN_MEMORY
-    try:
-        return re2.compile(text, options)
-    except re2.error as fault:
-        words = fault.args[0] if fault.args else "not a pattern"
-        raise PatternError(
-            words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        ) from None

@@ -48,7 +48,7 @@ class Naming:
         self.schema = schema
         self.stage = Stage.CONNECT
         self.named: set[str] = set()
-        self.member = False  # whether `it` stands for something
+        self.member: Typed | None = None  # what `it` stands for
         self._loads = loads
         self._others = others
 
@@ -119,7 +119,7 @@ class Naming:
         if name == "findings" and self.schema.findings is not None:
             words = tuple(self.schema.findings)
         loaded = self.load(f"f.{fact.attribute}", name, fact.stage, fact.kind, index, optional=fact.optional)
-        return replace(loaded, words=words)
+        return replace(loaded, words=words, form=fact.form, longest=fact.longest)
 
     def fired(self, name: str, index: int) -> Typed:
         """Return whether something of this name was hit.
@@ -173,11 +173,11 @@ class Naming:
         if name == "none":
             return Typed(code="None", kind=Kind.NONE, index=index, optional=True, constant=True)
         if name == MEMBER:
-            if not self.member:
+            if self.member is None:
                 raise Fault(
                     f"{MEMBER} stands for a member inside any_of(), all_of() and count_of() only", index
                 )
-            return Typed(code=MEMBER, kind=Kind.TEXT, index=index)
+            return replace(self.member, index=index)
         fact = self.fact(name, index)
         if fact is not None:
             return fact

@@ -143,6 +143,8 @@ class RuleSet:
         self._open.append(one.name)
         try:
             done = self._done[one.name] = self._known(one) or self._fresh(one)
+            for problem in dict.fromkeys(done.loads.noted):
+                self._warn(one, f"has a class that {problem}")
         finally:
             self._open.pop()
         return done

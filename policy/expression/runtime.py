@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from oborona.policy.expression.clock import hour, weekday
 from oborona.policy.expression.flow import per_hour, trend
+from oborona.policy.expression.forms import capital, folded, small
 from oborona.policy.rules import MAX_SCORE
 
 MAX_MEMBERS: Final = 200  # of a set that a condition is asked of, one by one: bounded work for every message
@@ -127,6 +128,9 @@ NAMES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "ends": ends,
         "matches": matches,
         "octets": octets,
+        "capital": capital,
+        "small": small,
+        "folded": folded,
         "share": share,
         "log_odds": log_odds,
         "any_of": any_of,

@@ -18,6 +18,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.types import Metric, Stage, Window
 
 FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
@@ -54,6 +55,8 @@ class Fact:
     example: object = None  # a value of its type
     optional: bool = False  # it may be unknown: none
     words: tuple[str, ...] = ()  # the only texts that it may be, or hold; none given: any
+    form: Form = Form.SENT  # how its texts are written
+    longest: int = 0  # characters of its longest text; 0: as many as there are
 
     def __post_init__(self) -> None:
         if not _FACT_NAME.fullmatch(self.name) or "__" in self.attribute:

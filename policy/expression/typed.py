@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.forms import Form
 from oborona.policy.expression.schema import Kind
 
 
@@ -26,6 +27,8 @@ class Typed:
     optional: bool = False  # it may be none
     constant: bool = False  # it names no fact
     words: tuple[str, ...] = ()  # the only texts that it may be, or hold; none given: any
+    form: Form = Form.SENT  # how its texts are written
+    longest: int = 0  # characters of its longest text; 0: as many as there are
 
 
 ARITHMETIC: Final = (Kind.NUMBER, Kind.CONDITION)  # a condition counts as 1 when it holds, else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.expression.schema import Fact, FactType
 from oborona.types import Stage
 
@@ -28,6 +29,8 @@ def fact(
     unit: str = "",
     words: tuple[str, ...] = (),
     optional: bool = False,
+    form: Form = Form.SENT,
+    longest: int = 0,
 ) -> Fact:
     """Return one row of a table.
 
@@ -40,6 +43,8 @@ def fact(
         unit: what it is measured in.
         words: the only ones that it may be, or hold; none given: any.
         optional: it may be unknown: `none`.
+        form: how its texts are written; what rules compare with them is brought into it.
+        longest: characters of the longest; 0: as many as there are.
     """
     return Fact(
         name=name,
@@ -50,4 +55,6 @@ def fact(
         example=example,
         optional=optional,
         words=tuple(map(str, words)),
+        form=form,
+        longest=longest,
     )

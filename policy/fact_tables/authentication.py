@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.authentication.model import Published, Result
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import Area, Words, fact
 from oborona.types import Stage
 
@@ -26,7 +27,7 @@ AREA: Final = Area(
     "Authentication",
     (
         fact("spf.result", str, _S, "SPF of MAIL FROM", words=_SPF, example="pass"),
-        fact("spf.domain", str, _S, "the domain that was checked", example="example.org"),
+        fact("spf.domain", str, _S, "the domain that was checked", example="example.org", form=Form.SMALL),
         fact("spf.helo", str, _S, "SPF of the HELO name", words=_SPF, example="none"),
         fact(
             "dkim.domains",
@@ -34,6 +35,7 @@ AREA: Final = Area(
             _M,
             "domains whose DKIM signatures passed",
             example=frozenset({"example.org"}),
+            form=Form.SMALL,
         ),
         fact(
             "dkim.results",
@@ -59,6 +61,7 @@ AREA: Final = Area(
             _M,
             "the domain in From that it is about: of several the one that asks for most",
             example="example.org",
+            form=Form.SMALL,
         ),
         fact(
             "dmarc.policy",

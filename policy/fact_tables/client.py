@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.authentication.model import Result
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import SHARE, Area, Words, fact
 from oborona.reputation.flag import Flag
 from oborona.types import Stage
@@ -44,6 +45,8 @@ AREA: Final = Area(
             unit="ISO 3166-1, two capital letters",
             example="NL",
             optional=True,
+            form=Form.CAPITAL,
+            longest=2,
         ),
         fact(
             "client.as_number",
@@ -67,6 +70,7 @@ AREA: Final = Area(
             _C,
             "DNS lists that list the client's address or name",
             example=frozenset({"SPAMHAUS_ZEN"}),
+            form=Form.CAPITAL,
         ),
         fact(
             "iprev.result",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import Area, Words, fact
 from oborona.types import Stage
 
@@ -19,6 +20,7 @@ AREA: Final = Area(
             _M,
             "host names that links lead to",
             example=frozenset({"www.example.com"}),
+            form=Form.SMALL,
         ),
         fact(
             "links.domains",
@@ -26,6 +28,7 @@ AREA: Final = Area(
             _M,
             "registrable domains that links lead to",
             example=frozenset({"example.com"}),
+            form=Form.SMALL,
         ),
         fact(
             "links.redirected",
@@ -33,6 +36,7 @@ AREA: Final = Area(
             _M,
             "registrable domains of links that stand inside other links, as behind a redirector",
             example=frozenset({"example.net"}),
+            form=Form.SMALL,
         ),
         fact("links.anchors", int, _M, "links that a reader clicks: <a> and <area> of HTML", example=1),
         fact("links.forms", int, _M, "places where forms of the HTML send what is typed", example=0),
@@ -51,6 +55,7 @@ AREA: Final = Area(
             _M,
             "e-mail addresses in the text",
             example=frozenset({"office@example.org"}),
+            form=Form.SMALL,
         ),
         fact(
             "phones",
@@ -80,6 +85,7 @@ AREA: Final = Area(
             _M,
             "DNS lists that list the From domain, a link or an address in the text",
             example=frozenset({"SURBL"}),
+            form=Form.CAPITAL,
         ),
     ),
 )

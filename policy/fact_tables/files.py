@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import Area, Words, fact
+from oborona.policy.facts import CODE_LIMIT, NAME_LIMIT, TEXT_LIMIT
 from oborona.types import Stage
 
 _M = Stage.CONTENT
@@ -19,6 +21,8 @@ AREA: Final = Area(
             _M,
             "their names, lower case",
             example=frozenset({"invoice.pdf"}),
+            form=Form.SMALL,
+            longest=NAME_LIMIT,
         ),
         fact(
             "attachments.extensions",
@@ -26,6 +30,7 @@ AREA: Final = Area(
             _M,
             "their extensions, lower case, without the dot",
             example=frozenset({"pdf"}),
+            form=Form.SMALL,
         ),
         fact(
             "attachments.kinds",
@@ -33,6 +38,7 @@ AREA: Final = Area(
             _M,
             "what they are by content: exe, lnk, zip, rar, 7z, iso, pdf, doc, docx, html, png, jpeg, ...; those that are known",
             example=frozenset({"pdf"}),
+            form=Form.SMALL,
         ),
         fact(
             "attachments.members",
@@ -40,6 +46,7 @@ AREA: Final = Area(
             _M,
             "extensions of the files in archives, and in archives in those",
             example=frozenset({"js"}),
+            form=Form.SMALL,
         ),
         fact("attachments.files", int, _M, "files in archives", example=0),
         fact(
@@ -64,6 +71,7 @@ AREA: Final = Area(
             _M,
             "what QR codes and their like in pictures hold; 200 characters of each",
             example=frozenset({"https://example.com/pay"}),
+            longest=CODE_LIMIT,
         ),
         fact(
             "pictures.text",
@@ -71,6 +79,8 @@ AREA: Final = Area(
             _M,
             "what is written in pictures, normalised; empty until they have been read",
             example="sale today",
+            form=Form.FOLDED,
+            longest=TEXT_LIMIT,
         ),
         fact("pictures.words", int, _M, "words of that", example=2),
         fact(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import SHARE, Area, Words, fact
+from oborona.policy.facts import MAILER_LIMIT
 from oborona.types import Stage
 
 _M = Stage.CONTENT
@@ -29,10 +31,12 @@ AREA: Final = Area(
             _M,
             "names of the headers present, lower case",
             example=frozenset({"from", "subject", "date"}),
+            form=Form.SMALL,
         ),
         fact("headers.count", int, _M, "fields of the header, each repetition counted", example=14),
         fact("received.count", int, _M, "Received fields: servers that it came by", example=2),
-        fact("subject", str, _M, "decoded and normalised", example="lunch on friday?"),
+        fact("subject", str, _M, "decoded and normalised", example="lunch on friday?", form=Form.FOLDED),
+        fact("subject.raw", str, _M, "decoded, and else as it was sent", example="Lunch on Friday?"),
         fact(
             "subject.capitals",
             float,
@@ -53,8 +57,9 @@ AREA: Final = Area(
         ),
         fact("subject.words", int, _M, "words in it", example=3),
         fact("from.address", str, _M, "address in From", example="anna@example.org"),
-        fact("from.name", str, _M, "display name in From, normalised", example="anna"),
-        fact("from.domain", str, _M, "domain in From", example="example.org"),
+        fact("from.name", str, _M, "display name in From, normalised", example="anna", form=Form.FOLDED),
+        fact("from.name.raw", str, _M, "the same as it was sent", example="Anna"),
+        fact("from.domain", str, _M, "domain in From", example="example.org", form=Form.SMALL),
         fact("from.count", int, _M, "From fields; there should be one", example=1),
         fact(
             "from.is_sender",
@@ -84,7 +89,7 @@ AREA: Final = Area(
             "first address in Reply-To, empty when there is none",
             example="office@example.org",
         ),
-        fact("reply_to.domain", str, _M, "its domain", example="example.org"),
+        fact("reply_to.domain", str, _M, "its domain", example="example.org", form=Form.SMALL),
         fact(
             "reply_to.differs",
             bool,
@@ -102,6 +107,7 @@ AREA: Final = Area(
             _M,
             "what stands after its @, lower case; empty without a Message-ID",
             example="mail.example.org",
+            form=Form.SMALL,
         ),
         fact(
             "message_id.is_from",
@@ -119,7 +125,15 @@ AREA: Final = Area(
             example=0.02,
             optional=True,
         ),
-        fact("mailer", str, _M, "X-Mailer or User-Agent, lower case", example="thunderbird 128"),
+        fact(
+            "mailer",
+            str,
+            _M,
+            "X-Mailer or User-Agent, lower case",
+            example="thunderbird 128",
+            form=Form.SMALL,
+            longest=MAILER_LIMIT,
+        ),
         fact(
             "urgent",
             bool,
@@ -150,7 +164,12 @@ AREA: Final = Area(
             example=False,
         ),
         fact(
-            "list_id", str, _M, "the mailing list's name in List-Id, lower case", example="chess.example.org"
+            "list_id",
+            str,
+            _M,
+            "the mailing list's name in List-Id, lower case",
+            example="chess.example.org",
+            form=Form.SMALL,
         ),
         fact(
             "findings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import SHARE, Area, Words, fact
 from oborona.reputation.flag import Flag
 from oborona.types import Stage
@@ -20,6 +21,7 @@ AREA: Final = Area(
             _S,
             "MAIL FROM in lower case, where SPF passed for its domain; else empty",
             example="anna@example.org",
+            form=Form.SMALL,
         ),
         fact(
             "author",
@@ -27,8 +29,16 @@ AREA: Final = Area(
             _M,
             "the address in From in lower case, where authentication proved it; else empty",
             example="anna@example.org",
+            form=Form.SMALL,
         ),
-        fact("author.domain", str, _M, "its registrable domain, where it was proved", example="example.org"),
+        fact(
+            "author.domain",
+            str,
+            _M,
+            "its registrable domain, where it was proved",
+            example="example.org",
+            form=Form.SMALL,
+        ),
         fact(
             "repuser.flag",
             str,
@@ -77,6 +87,7 @@ AREA: Final = Area(
             _M,
             "link domains that many senders share, which are not judged: shorteners, places for everybody's files",
             example=frozenset({"bit.ly"}),
+            form=Form.SMALL,
         ),
         fact(
             "repentity.why",

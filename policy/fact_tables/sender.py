@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import Area, Words, fact
 from oborona.types import Stage
 
@@ -14,13 +15,21 @@ AREA: Final = Area(
     (
         fact("helo", str, _S, "what the client called itself", example="mail.example.org"),
         fact("sender", str, _S, "MAIL FROM, empty for a bounce", example="anna@example.org"),
-        fact("sender.domain", str, _S, "domain of MAIL FROM, lower case", example="example.org"),
+        fact(
+            "sender.domain",
+            str,
+            _S,
+            "domain of MAIL FROM, lower case",
+            example="example.org",
+            form=Form.SMALL,
+        ),
         fact(
             "lists.sender",
             Words,
             _S,
             "DNS lists that list the HELO name or the domain of MAIL FROM",
             example=frozenset({"SPAMHAUS_DBL"}),
+            form=Form.CAPITAL,
         ),
         fact("login", str, _S, "SASL login, empty when the client did not authenticate", example="bob"),
         fact(
@@ -30,7 +39,7 @@ AREA: Final = Area(
             "the recipient that is being asked about; of a whole message the first",
             example="bob@example.com",
         ),
-        fact("recipient.domain", str, _R, "its domain, lower case", example="example.com"),
+        fact("recipient.domain", str, _R, "its domain, lower case", example="example.com", form=Form.SMALL),
         fact(
             "recipients",
             int,

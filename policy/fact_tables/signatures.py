@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import Area, Words, fact
 from oborona.types import Stage
 
@@ -53,6 +54,7 @@ AREA: Final = Area(
             _M,
             "lists of signatures with the flag `mark` that have something in it: NAME, and NAME:2 to NAME:9 where they have so many",
             example=frozenset({"MONEY_WORDS", "MONEY_WORDS:2"}),
+            form=Form.CAPITAL,
         ),
         fact(
             "signatures.marked",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona.policy.expression.forms import Form
 from oborona.policy.fact_tables.area import SHARE, Area, fact
+from oborona.policy.facts import TEXT_LIMIT
 from oborona.types import Stage
 
 _M = Stage.CONTENT
@@ -18,6 +20,16 @@ AREA: Final = Area(
             _M,
             "what a reader sees, normalised; the first 65,536 characters",
             example="dear bob, lunch on friday?",
+            form=Form.FOLDED,
+            longest=TEXT_LIMIT,
+        ),
+        fact(
+            "text.raw",
+            str,
+            _M,
+            "the same as it was sent: capitals, letters of each script, line ends; as many characters",
+            example="Dear Bob,\nlunch on Friday?",
+            longest=TEXT_LIMIT,
         ),
         fact(
             "text.language",
@@ -27,6 +39,8 @@ AREA: Final = Area(
             unit="ISO 639-1",
             example="ru",
             optional=True,
+            form=Form.SMALL,
+            longest=2,
         ),
         fact(
             "text.charset",

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from oborona.policy.expression.loads import PatternError, compile_pattern
+from oborona.policy.expression.fault import PatternError
+from oborona.policy.expression.patterns import compile_pattern
 from oborona.policy.expression.places import Domains, Networks
 from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Kind, Schema
 from oborona.policy.scripts.source import problem_of_count, problem_of_found, unknown_fact

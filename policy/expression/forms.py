@@ -1,0 +1,74 @@
+"""The form in which a fact holds its texts, and a text of a rule brought into it.
+
+    sent     as it was sent
+    capital  in capitals
+    small    in lower case
+    folded   `normalise`d: lower case, look-alike letters made Latin, invisible characters out, white space one space
+
+What a rule compares with a fact is brought into the fact's form when the rule is compiled, by the function that made the fact: `Casino` becomes `casino`, and a Russian
+word the mixture of letters in which it stands in a folded text. Two facts of different forms are compared in the form that keeps less of how they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from oborona.message.normalise import normalise, normalised_letters, normalised_piece
+
+Value = str | Collection[str] | None
+"""Of a fact of texts."""
+
+
+class Form(Enum):
+    """How a fact's texts are written; of two the later keeps less."""
+
+    SENT = "as it was sent"
+    CAPITAL = "in capitals"
+    SMALL = "in lower case"
+    FOLDED = "normalised"
+
+    def whole(self, text: str) -> str:
+        """Return a text as a fact of this form holds it."""
+        return _WHOLE[self](text)
+
+    def piece(self, text: str) -> str:
+        """Return a piece of a text as it stands inside such a fact."""
+        return normalised_piece(text) if self is Form.FOLDED else _WHOLE[self](text)
+
+    def letters(self, letters: Iterable[str]) -> list[str]:
+        """Return what becomes of each of some characters: one, several, or none."""
+        return normalised_letters(letters) if self is Form.FOLDED else list(map(_WHOLE[self], letters))
+
+    def common(self, other: Form) -> Form:
+        """Return the form in which texts of this form and of another are compared."""
+        return max(self, other, key=_ORDER.index)
+
+
+def capital(value: Value) -> Value:
+    """Return the value of a fact in capitals."""
+    return _turned(str.upper, value)
+
+
+def small(value: Value) -> Value:
+    """Return the value of a fact in lower case."""
+    return _turned(str.lower, value)
+
+
+def folded(value: Value) -> Value:
+    """Return the value of a fact normalised."""
+    return _turned(normalise, value)
+
+
+def _turned(turn: Callable[[str], str], value: Value) -> Value:
+    if value is None:
+        return None
+    return turn(value) if isinstance(value, str) else frozenset(map(turn, value))
+
+
+_WHOLE: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
+    {Form.SENT: str, Form.CAPITAL: str.upper, Form.SMALL: str.lower, Form.FOLDED: normalise}
+)
+_ORDER: Final = tuple(Form)

@@ -1,0 +1,203 @@
+r"""A pattern's letters in the form of the fact it is asked of.
+
+    letters     as `Form` turns them: Бонус becomes bohyc where the fact is folded
+    classes     each member, of ranges, too; one that becomes several letters stands beside the class: [ß] is (?:ss)
+    white space one space, and none at the ends: `a +b` and `a \s\s b` find "a b"
+    \w \d \s .  as they are: whatever such a class holds, it holds the form of
+
+Refused is what no text of that form has (capitals by name, invisible characters), and classes that would change their sense (letters of one script).
+
+Limits: a class without its members ([^я]) leaves out their forms, so what leaves out the Cyrillic a leaves out the Latin one; characters that become several are one to a dot only
+where they are written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+from unicodedata import category, normalize
+from unicodedata import name as name_of
+
+from oborona.message.normalise import look_alikes
+from oborona.policy.expression.fault import PatternError
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.pattern_tree import Edge, Either, Many, Row, Set, Text, Tree
+from oborona.policy.expression.word_class import SPACES, Ranges, both, merged, without
+
+MAX_MEMBERS: Final = 30_000  # of a class, taken one by one: all Chinese characters of daily use
+ALPHABET: Final = (
+    10  # letters of another script in one class, from which on it is hardly meant as a word's letter
+)
+_CAPITALS: Final = frozenset({"Lu", "Lt"})
+
+
+def folded(tree: Tree, form: Form) -> Tree:
+    """Return a pattern as it is looked for in a fact of a form.
+
+    Raises:
+        PatternError: it asks for what such a fact never holds; with what to write instead.
+    """
+    if form is Form.SENT:
+        return tree
+    return _one(tree, form)
+
+
+def _one(tree: Tree, form: Form) -> Tree:
+    match tree:
+        case Text(text):
+            return Text(_text(text, form))
+        case Set():
+            return _set(tree, form)
+        case Row(items):
+            done = [_one(each, form) for each in items]
+            return Row(tuple(_spaced(done) if form is Form.FOLDED else done))
+        case Either(options):
+            return Either(tuple(_one(each, form) for each in options))
+        case Many(item, least, most):
+            done_item = _one(item, form)
+            if form is Form.FOLDED and least != 1 and _is_space(done_item):
+                return Many(done_item, min(least, 1), 1)
+            return Many(done_item, least, most)
+    return tree
+
+
+def _text(text: str, form: Form) -> str:
+    text = normalize("NFC", text)  # a letter and its mark are one
+    whole = form.piece(text)
+    for letter, turned in zip(text, form.letters(text), strict=True):
+        if not turned and (
+            not whole or category(letter)[0] != "M"
+        ):  # a stress on a letter is no sense of its own
+            raise PatternError(f"holds the invisible character U+{ord(letter):04X}, {_INVISIBLE}")
+    return whole
+
+
+_INVISIBLE: Final = "which normalised text never has; leave it out, or ask found('zero-width')"
+
+
+def _set(one: Set, form: Form) -> Tree:
+    if form is Form.FOLDED and _is_space(one):
+        return _SPACE
+    names = tuple(_name(each, form) for each in one.names)
+    explicit = both(one.ranges, without(one.kept))
+    if sum(last - first + 1 for first, last in explicit) > MAX_MEMBERS:
+        raise PatternError(
+            f"holds a class of more than {MAX_MEMBERS:,} characters, in a text that is {form.value}; write \\pL, \\w or a dot"
+        )
+    turned = form.letters(_members(explicit))
+    single = merged([*one.kept, *((ord(each), ord(each)) for each in turned if len(each) == 1)])
+    several = sorted({each for each in turned if len(each) > 1}) if not one.negated else []
+    if not single and not names and not several and explicit:
+        raise PatternError(f"holds a class of invisible characters, {_INVISIBLE}")
+    made = Set(single, one.kept, names, one.negated)
+    if not several:
+        return made
+    options: list[Tree] = [*map(Text, several)]
+    return Either((made, *options) if single or names else tuple(options))
+
+
+def _members(ranges: Ranges) -> Iterator[str]:
+    for first, last in ranges:
+        for code in range(max(first, 1), last + 1):
+            if not 0xD800 <= code <= 0xDFFF:
+                yield chr(code)
+
+
+def alphabet(tree: Tree, form: Form) -> str:
+    """Return the first letters of a class that stands for an alphabet and is none in a folded fact, where Latin letters are in it; empty where there is none.
+
+    Args:
+        tree: as it was written.
+        form: of the fact.
+    """
+    if form is not Form.FOLDED:
+        return ""
+    match tree:
+        case Set(negated=False):
+            explicit = [
+                each for each in _members(_few(both(tree.ranges, without(tree.kept)))) if each.isalpha()
+            ]
+            if len(explicit) < ALPHABET or any(map(str.isascii, explicit)):
+                return ""
+            return "".join(explicit[:3]) if any(map(str.isascii, form.letters(explicit))) else ""
+        case Row(items) | Either(items):
+            return next((found for each in items if (found := alphabet(each, form))), "")
+        case Many(item):
+            return alphabet(item, form)
+    return ""
+
+
+def _few(ranges: Ranges) -> Ranges:
+    return ranges if sum(last - first for first, last in ranges) <= MAX_MEMBERS else ()
+
+
+def _name(written: str, form: Form) -> str:
+    """Return a class that has a name, if facts of a form keep its sense."""
+    name = written.lstrip("\\pP").strip("{}").lstrip("^")
+    if form is Form.CAPITAL:
+        return written
+    if name in _CAPITALS:
+        raise PatternError(
+            f"asks for capitals ({written}), and the text is {form.value}; write \\pL, or ask subject.raw or text.raw"
+        )
+    if form is Form.FOLDED and name != "Latin" and len(name) > 2 and _has_look_alikes(name.upper()):
+        raise PatternError(
+            f"asks for letters of a script ({written}), and here those that look Latin are Latin; ask subject.raw, from.name.raw or text.raw"
+        )
+    return written
+
+
+@lru_cache(maxsize=64)
+def _has_look_alikes(script: str) -> bool:
+    return any(name_of(letter, "").startswith(f"{script} ") for letter in look_alikes())
+
+
+def _is_space(tree: Tree) -> bool:
+    """Tell whether something takes white space and nothing else."""
+    match tree:
+        case Text(text):
+            return text == " "
+        case Set(names=(), negated=False):
+            return bool(tree.ranges) and both(tree.ranges, SPACES) == tree.ranges
+        case Many(item):
+            return _is_space(item)
+    return False
+
+
+def _spaced(items: list[Tree]) -> list[Tree]:
+    """Return a row in which white space in a row is one, and none is asked for beside the ends of the text."""
+    done: list[Tree] = []
+    for one in (piece for item in items for piece in _split(item)):
+        last = done[-1] if done else None
+        if _is_space(one):
+            if last is not None and _is_space(last):
+                least = max(_least(last), _least(one))
+                done[-1] = _SPACE if least else Many(_SPACE, 0, 1)
+                continue
+            if isinstance(last, Edge) and last.begins:
+                done.append(Many(_SPACE, 0, 1))
+                continue
+        elif isinstance(one, Edge) and not one.begins and last is not None and _is_space(last):
+            done[-1] = Many(_SPACE, 0, 1)
+        done.append(one)
+    return done
+
+
+def _split(one: Tree) -> Iterator[Tree]:
+    """Yield a text, and the space at either end of it apart."""
+    if not isinstance(one, Text) or one.text == " ":
+        yield one
+        return
+    if one.text.startswith(" "):
+        yield _SPACE
+    yield Text(one.text.strip(" "))
+    if one.text.endswith(" "):
+        yield _SPACE
+
+
+def _least(tree: Tree) -> int:
+    return tree.least if isinstance(tree, Many) else 1
+
+
+_SPACE: Final = Text(" ")

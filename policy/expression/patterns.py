@@ -1,0 +1,77 @@
+r"""Patterns of RE2 as rules write them, and as they are asked of a fact of some form.
+
+RE2 judges the syntax; `pattern_read` takes apart what it took; `pattern_fold` brings letters into the form of the fact; `pattern_borders` makes
+`\b` know all scripts, as `word_class` does `\w`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import re2
+
+from oborona.policy.expression.fault import PatternError
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.pattern_borders import without_borders
+from oborona.policy.expression.pattern_fold import alphabet, folded
+from oborona.policy.expression.pattern_read import missing, tree_of
+
+MAX_PATTERN_LENGTH: Final = 500  # characters; longer lists of words belong into several rules
+MAX_PATTERN_MEMORY: Final = (
+    1 << 20
+)  # bytes that one pattern's automaton may fill on hostile text; it stays linear
+
+
+MAX_MADE: Final = 100_000  # characters of one that is made of another, whose classes may be written out
+
+
+class Pattern(NamedTuple):
+    """A pattern as it is looked for."""
+
+    text: str  # for RE2
+    alphabet: str  # the first letters of a class that finds Latin letters, too; empty where there is none
+
+
+def pattern_for(text: str, form: Form) -> Pattern:
+    """Return a pattern as it is looked for in a fact.
+
+    Args:
+        text: as a rule has it.
+        form: of the fact.
+
+    Raises:
+        PatternError: RE2 does not take it, or nothing that it asks for is ever there; never anything else.
+    """
+    compile_pattern(text)
+    tree = tree_of(text)
+    made = without_borders(folded(tree, form))
+    return Pattern(made, alphabet(tree, form))
+
+
+def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTERN_LENGTH) -> Any:
+    """Return a pattern of RE2, for octets of UTF-8.
+
+    Args:
+        text: of the pattern.
+        captures: its groups are wanted, not only whether it is found.
+        most: characters that it may have.
+
+    Raises:
+        PatternError: RE2 does not take it.
+    """
+    if len(text) > most:
+        raise PatternError(f"is {len(text)} characters long; at most {most} are allowed")
+    for letter in text:
+        if letter < " ":
+            # "\b" in a plain string is a backspace, not a word border.
+            raise PatternError(f'holds the control character U+{ord(letter):04X}; write it as r"..."')
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = not captures
+    options.max_mem = MAX_PATTERN_MEMORY
+    try:
+        return re2.compile(text, options)
+    except re2.error as fault:
+        words = fault.args[0] if fault.args else "not a pattern"
+        own = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+        raise PatternError(missing(text) or own) from None
