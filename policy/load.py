@@ -19,8 +19,9 @@ from oborona.errors import PolicyError
 from oborona.policy.before import Before
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
+from oborona.policy.faults import Faults
 from oborona.policy.groups import Groups
-from oborona.policy.merge import Merged, merge
+from oborona.policy.merge import Merged, merge_what_is_right
 from oborona.policy.rules import Condition, Rule, VerdictLines
 from oborona.policy.scripts.loading import Loaded
 from oborona.policy.scripts.scripts import Scripts
@@ -116,7 +117,7 @@ def load_policy(
         to_code: as of `compile_rules`.
 
     Raises:
-        PolicyError: anything wrong with any file; nothing else.
+        PolicyError: anything wrong with any file, with all else that is; nothing else.
     """
     tables, scripts = policy_files(directory), policy_files(directory, ".lua")
     if not tables:
@@ -129,8 +130,11 @@ def load_policy(
         )
     documents: dict[Path, Document] = {}
     octets: dict[Path, bytes] = {path: _script(path) for path in scripts}
+    faults = Faults()
     for path in tables:
-        documents[path], octets[path] = before.documents.read(path, named or directory)
+        with faults:
+            documents[path], octets[path] = before.documents.read(path, named or directory)
+    faults.end()  # a file that can't be read hides what the others name
     digest = hashlib.sha256()
     for path in files:
         raw = octets[path]
@@ -141,16 +145,31 @@ def load_policy(
         loaded = Loaded({str(path): octets[path] for path in scripts}, schema)
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
-    merged = merge([documents[path] for path in files], schema.findings)
-    bound = loaded.bound(merged.rules) if scripts else None
-    local_lists, contents = before.lists.read(directory, merged.local_lists, force=force)
-    digest.update(contents)
-    found, contents = before.signatures.read(
-        directory, merged.signatures, merged.signature_lists, force=force
-    )
-    digest.update(contents)
-    trapped, contents = before.traps.read(directory, merged.traps, merged.traps_given, force=force)
-    digest.update(contents)
+    merged = merge_what_is_right([documents[path] for path in files], schema.findings, faults)
+    bound = None
+    with faults:
+        bound = loaded.bound(merged.rules) if scripts else None
+    with faults:
+        local_lists, contents = before.lists.read(directory, merged.local_lists, force=force)
+        digest.update(contents)
+    with faults:
+        found, contents = before.signatures.read(
+            directory, merged.signatures, merged.signature_lists, force=force
+        )
+        digest.update(contents)
+    with faults:
+        trapped, contents = before.traps.read(directory, merged.traps, merged.traps_given, force=force)
+        digest.update(contents)
+    with faults:
+        compiled = compile_rules(
+            [rule for rule in merged.rules if not rule.scripted],
+            schema,
+            merged.conditions,
+            hit_before(merged) | (bound.stages if bound else {}),
+            to_code,
+            before.rules,
+        )
+    faults.end()
     before.documents.keep(frozenset(path.name for path in tables))
     return Policy(
         verdict=merged.verdict,
@@ -170,14 +189,7 @@ def load_policy(
         dns_lists=merged.dns_lists,
         local_lists=local_lists,
         signatures=found,
-        compiled=compile_rules(
-            [rule for rule in merged.rules if not rule.scripted],
-            schema,
-            merged.conditions,
-            hit_before(merged) | (bound.stages if bound else {}),
-            to_code,
-            before.rules,
-        ),
+        compiled=compiled,
         scripts=bound,
         version=digest.hexdigest()[:VERSION_LENGTH],
         origins=merged.origins,
@@ -188,7 +200,8 @@ def load_policy(
 
 def hit_before(merged: Merged) -> dict[str, Stage]:
     """Return the names that can be hit before the rules run, as their expressions may ask for by `fired`, with the stage from which that is known."""
-    found = dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
+    found = dict.fromkeys(merged.broken - {rule.name for rule in merged.rules}, Stage.CONNECT)
+    found |= dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
     for one in merged.dns_lists:
         found[one.name] = max((of.stage for of in one.of), key=lambda stage: stage.order)
     for source in merged.local_lists:

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from oborona.errors import PolicyError
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
+from oborona.policy.faults import Faults
 from oborona.policy.groups import GROUPS, Groups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
@@ -50,6 +51,8 @@ from oborona.policy.tables import (
 from oborona.policy.trap_table import TrapsTable, traps_table
 from oborona.reputation.dnslists import DnsList
 from oborona.toml import Document, Given, table
+
+NEVER: Final = "false"  # the condition of what can't be used, and may be named
 
 RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
 CONDITIONS: Final = Sort("condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),))
@@ -127,6 +130,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     signature_lists: tuple[SignatureSource, ...]
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
+    broken: frozenset[str]  # names of rules and lists that can't be used, and may be named all the same
 
 
 def merge(documents: Sequence[Document], findings: Collection[str] | None = None) -> Merged:
@@ -137,16 +141,34 @@ def merge(documents: Sequence[Document], findings: Collection[str] | None = None
         findings: all there are; None = any.
 
     Raises:
-        PolicyError: a key, value or combination that is not allowed, with its place.
+        PolicyError: keys, values or combinations that are not allowed, each with its place.
+    """
+    faults = Faults()
+    merged = merge_what_is_right(documents, findings, faults)
+    faults.end()
+    return merged
+
+
+def merge_what_is_right(
+    documents: Sequence[Document], findings: Collection[str] | None, faults: Faults
+) -> Merged:
+    """Return what the files say together, later ones over earlier ones.
+
+    Args:
+        documents: the files, in their order.
+        findings: all there are; None = any.
+        faults: gets each key, value or combination that is not allowed, with its place; what it stands in is left out.
     """
     single: dict[str, dict[str, Given]] = {name: {} for name in SINGLE}
-    named = Gathered(SORTS)
+    named = Gathered(SORTS, faults)
     for document in documents:
-        top = table(document, (), PolicyFile, name="policy", error=PolicyError)
-        for name, schema in SINGLE.items():
-            if name in top:
-                single[name] |= table(document, (name,), schema, name=f"[{name}]", error=PolicyError)
-        named.add(document, top)
+        with faults:
+            top = table(document, (), PolicyFile, name="policy", error=PolicyError)
+            for name, schema in SINGLE.items():
+                if name in top:
+                    with faults:
+                        single[name] |= table(document, (name,), schema, name=f"[{name}]", error=PolicyError)
+            named.add(document, top)
     origins = {
         f"{name}.{key}": str(given.place) for name, fields in single.items() for key, given in fields.items()
     }
@@ -160,37 +182,71 @@ def merge(documents: Sequence[Document], findings: Collection[str] | None = None
         for key, given in fields.items()
         if key != "name"
     }
-    rules = tuple(map(rule, named.tables[RULES.key].values()))
-    karma = karma_table(
-        single["karma"],
-        named=[name for sort in (RULES, DNS_LISTS, LOCAL_LISTS) for name in named.tables[sort.key]],
-        groups=named.tables[GROUPS.key],
-        lists=named.tables[SIGNATURE_LISTS.key],
-        findings=findings,
+    broken = {key: names - named.tables[key].keys() - {""} for key, names in named.broken.items()}
+    rules = (
+        *map(rule, named.tables[RULES.key].values()),
+        *(Rule(name=name, when=NEVER, score=0.0) for name in sorted(broken[RULES.key])),
     )
+    conditions = (
+        *map(condition, named.tables[CONDITIONS.key].values()),
+        *(Condition(name=name, when=NEVER) for name in sorted(broken[CONDITIONS.key])),
+    )
+    verdict, found_groups, karma = VerdictLines(), Groups(), KarmaTable()
+    final, traps, engines = FinalTable(), TrapsTable(), EnginesTable()
+    with faults:
+        verdict = verdict_lines(single["verdict"])
+    with faults:
+        found_groups = groups(
+            {
+                name: named.tables[GROUPS.key].get(name, {})
+                for name in (*broken[GROUPS.key], *named.tables[GROUPS.key])
+            },
+            rules,
+        )
+    with faults:
+        karma = karma_table(
+            single["karma"],
+            named=[
+                name
+                for sort in (RULES, DNS_LISTS, LOCAL_LISTS)
+                for name in (*named.tables[sort.key], *broken[sort.key])
+            ],
+            groups=named.tables[GROUPS.key],
+            lists=named.tables[SIGNATURE_LISTS.key],
+            findings=findings,
+        )
+    with faults:
+        final = final_table(single["final"], named.tables[RULES.key])
+    with faults:
+        traps = traps_table(single["traps"])
+    with faults:
+        engines = engines_table(single["engines"])
     return Merged(
-        verdict=verdict_lines(single["verdict"]),
+        verdict=verdict,
         repip=RepIpTable(**_values(single["repip"])),
         karma=karma,
         greylist=GreylistTable(**_values(single["greylist"])),
         authentication=AuthenticationTable(**_values(single["authentication"])),
         pictures=PicturesTable(**_values(single["pictures"])),
-        final=final_table(single["final"], named.tables[RULES.key]),
+        final=final,
         meaning=MeaningTable(**_values(single["meaning"])),
-        traps=traps_table(single["traps"]),
+        traps=traps,
         traps_given=single["traps"],
-        engines=engines_table(single["engines"]),
+        engines=engines,
         rules=rules,
-        conditions=tuple(map(condition, named.tables[CONDITIONS.key].values())),
-        groups=with_member(groups(named.tables[GROUPS.key], rules), KARMA, karma.group),
-        dns_lists=tuple(map(dns_list, named.tables[DNS_LISTS.key].values())),
-        local_lists=tuple(map(list_source, named.tables[LOCAL_LISTS.key].values())),
-        signatures=tuple(filter(None, map(signature_of, named.tables[SIGNATURES.key].values()))),
+        conditions=conditions,
+        groups=with_member(found_groups, KARMA, karma.group),
+        dns_lists=faults.each(dns_list, named.tables[DNS_LISTS.key].values()),
+        local_lists=faults.each(list_source, named.tables[LOCAL_LISTS.key].values()),
+        signatures=tuple(filter(None, faults.each(signature_of, named.tables[SIGNATURES.key].values()))),
         signature_lists=tuple(
-            filter(None, map(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
+            filter(None, faults.each(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
         ),
         origins=origins,
         lists=lists,
+        broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))
+        if faults
+        else frozenset(),
     )
 
 

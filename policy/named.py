@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
+from oborona.policy.faults import Faults
 from oborona.reputation.subject import Subject
 from oborona.toml import Document, Given, Place, did_you_mean, table
 
@@ -56,9 +57,16 @@ class Gathered:
 
     Args:
         sorts: all there are.
+        faults: gets what is wrong; a table that is has no part in what follows.
+
+    Attributes:
+        tables: fields by sort and name.
+        broken: names of tables that were left out, by sort: what names them is not wrong for that.
     """
 
-    def __init__(self, sorts: tuple[Sort, ...]) -> None:
+    def __init__(self, sorts: tuple[Sort, ...], faults: Faults) -> None:
+        self.broken: dict[str, set[str]] = {sort.key: set() for sort in sorts}
+        self._faults = faults
         self.tables: dict[str, dict[str, Fields]] = {sort.key: {} for sort in sorts}
         self._sorts = sorts
         self._taken: dict[str, tuple[str, Place]] = {}  # name -> sort's word, place of its definition
@@ -69,15 +77,15 @@ class Gathered:
         Args:
             document: the file.
             top: its tables, of the right shape.
-
-        Raises:
-            PolicyError: a key, value or combination that is not allowed, with its place.
         """
         for sort in self._sorts:
             here: dict[str, Place] = {}
             earlier = list(self.tables[sort.key])
             for number in range(len(top[sort.key].value) if sort.key in top else 0):
-                self._add_one(document, sort, number, here, earlier)
+                self.broken[sort.key].add(name := _named(document, sort, number))
+                with self._faults:
+                    self._add_one(document, sort, number, here, earlier)
+                    self.broken[sort.key].discard(name)
 
     def _add_one(
         self, document: Document, sort: Sort, number: int, here: dict[str, Place], earlier: list[str]
@@ -137,7 +145,12 @@ def _missing(sort: Sort, name: str, needed: tuple[str, ...], earlier: list[str])
 
 def _called(document: Document, sort: Sort, number: int) -> str:
     """Return how errors speak of a table whose fields are not checked yet."""
+    name = _named(document, sort, number)
+    return f"{sort.word} {name}" if name else f"[[{sort.key}]]"
+
+
+def _named(document: Document, sort: Sort, number: int) -> str:
+    """Return the name of a table whose fields are not checked yet, empty where it has none."""
     found = document.data[sort.key][number]
     name = found.get("name") if isinstance(found, dict) else None
-    known = isinstance(name, str) and name.isidentifier() and len(name) <= 64
-    return f"{sort.word} {name}" if known else f"[[{sort.key}]]"
+    return name if isinstance(name, str) and name.isidentifier() and len(name) <= 64 else ""

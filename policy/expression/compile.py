@@ -133,7 +133,7 @@ def compile_rules(
         memory: of what was compiled before; the same rules give the same source, with one or without.
 
     Raises:
-        PolicyError: at the first rule that cannot be used, with its place in the file.
+        PolicyError: rules that cannot be used, each with its place in the file.
     """
     memory = RuleMemory() if memory is None else memory
     memory.begin(schema)

@@ -74,7 +74,7 @@ def without_borders(tree: Tree) -> str:
         }
         anyway = by_next[False] & by_next[True]
         ends[before] = anyway | {
-            code + _BEHIND[behind] for behind, codes in by_next.items() for code in codes - anyway
+            _wrapped(code) + _BEHIND[behind] for behind, codes in by_next.items() for code in codes - anyway
         }
     anyway = ends[False] & ends[True]
     options = anyway | {

@@ -65,6 +65,8 @@ def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTER
         if letter < " ":
             # "\b" in a plain string is a backspace, not a word border.
             raise PatternError(f'holds the control character U+{ord(letter):04X}; write it as r"..."')
+        if "\ud800" <= letter <= "\udfff":
+            raise PatternError(f"holds half a character, U+{ord(letter):04X}")
     options = re2.Options()
     options.log_errors = False
     options.never_capture = not captures

@@ -11,6 +11,15 @@ from oborona.domains import MAX_HOST, normal
 _MAX_ADDRESS: Final = 45  # characters of an IPv6 address in its longest form
 
 
+def _no_network(text: str) -> str:
+    """Return what is wrong with a text that is no network."""
+    try:
+        meant = ip_network(text, strict=False)
+    except ValueError:
+        return f'"{text[:60]}" is no address and no network; write it as "192.0.2.0/24"'
+    return f'"{text}" has bits set behind its length; the network is {meant}'
+
+
 class Networks:
     """Networks, by the lengths of their prefixes.
 
@@ -24,7 +33,10 @@ class Networks:
     def __init__(self, texts: Sequence[str]) -> None:
         found: dict[tuple[int, int], set[int]] = {}
         for text in texts:
-            network = ip_network(text)
+            try:
+                network = ip_network(text)
+            except ValueError:
+                raise ValueError(_no_network(text)) from None
             shift = network.max_prefixlen - network.prefixlen
             found.setdefault((network.version, shift), set()).add(int(network.network_address) >> shift)
         self._found = tuple(

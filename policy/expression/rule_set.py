@@ -16,10 +16,12 @@ from oborona.policy.expression.check import Checker
 from oborona.policy.expression.fault import Fault
 from oborona.policy.expression.loads import Loads, named
 from oborona.policy.expression.memory import Answers, Memory, texts_of
+from oborona.policy.expression.naming import short
 from oborona.policy.expression.references import Reference
 from oborona.policy.expression.schema import Kind, Schema
 from oborona.policy.expression.template import Template
 from oborona.policy.expression.typed import ARITHMETIC, want
+from oborona.policy.faults import Faults
 from oborona.policy.rules import Condition, Rule
 from oborona.toml import Place
 from oborona.types import Mode, RuleHit, Stage
@@ -64,6 +66,11 @@ class Checked:
                 at, text = "score", given.score
                 self.score = _formula(checker, text)
         except Fault as fault:
+            if at == "score" and text.strip().isidentifier():
+                fault = Fault(
+                    f'"{short(text.strip())}" is no number and no fact; write score = 10 without quotes, or a formula such as "10 * links"',
+                    fault.index,
+                )
             raise refused(given, at, text, fault) from None
         known = checker.names.stage
         wanted = given.stage if isinstance(given, Rule) else None
@@ -110,18 +117,20 @@ class RuleSet:
         self._before = before
         self._open: list[str] = []
         self._done: dict[str, Checked] = {}
+        self._wrong: set[str] = set()  # has been told: by itself, or by what hangs on it
 
     def checked(self) -> Iterator[Checked]:
         """Yield all conditions and all enabled rules, each after those it names; once all are, the memory holds these and no others.
 
         Raises:
-            PolicyError: at the first that cannot be used, with its place in the file.
+            PolicyError: some cannot be used; each with its place in the file.
         """
-        for condition in self._conditions.values():
-            self.check(condition)
-        for rule in self._rules.values():
-            if rule.enabled:
-                self.check(rule)
+        faults = Faults()
+        for one in (*self._conditions.values(), *(rule for rule in self._rules.values() if rule.enabled)):
+            with faults:
+                if one.name not in self._wrong:
+                    self.check(one)
+        faults.end()
         self._memory.keep(self._done)
         yield from self._done.values()
 
@@ -145,6 +154,9 @@ class RuleSet:
             done = self._done[one.name] = self._known(one) or self._fresh(one)
             for problem in dict.fromkeys(done.loads.noted):
                 self._warn(one, f"has a class that {problem}")
+        except (Fault, PolicyError):
+            self._wrong.add(one.name)
+            raise
         finally:
             self._open.pop()
         return done

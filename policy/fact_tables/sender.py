@@ -19,7 +19,7 @@ AREA: Final = Area(
             "sender.domain",
             str,
             _S,
-            "domain of MAIL FROM, lower case",
+            "domain of MAIL FROM",
             example="example.org",
             form=Form.SMALL,
         ),
@@ -39,7 +39,7 @@ AREA: Final = Area(
             "the recipient that is being asked about; of a whole message the first",
             example="bob@example.com",
         ),
-        fact("recipient.domain", str, _R, "its domain, lower case", example="example.com", form=Form.SMALL),
+        fact("recipient.domain", str, _R, "its domain", example="example.com", form=Form.SMALL),
         fact(
             "recipients",
             int,

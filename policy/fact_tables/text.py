@@ -18,7 +18,7 @@ AREA: Final = Area(
             "text",
             str,
             _M,
-            "what a reader sees, normalised; the first 65,536 characters",
+            "what a reader sees; the first 65,536 characters",
             example="dear bob, lunch on friday?",
             form=Form.FOLDED,
             longest=TEXT_LIMIT,

@@ -30,9 +30,13 @@ class ConfigError(OboronaError):
         file: path as the admin knows it; empty where the text came from elsewhere.
         line: 1-based, 0 = unknown.
         column: 1-based, 0 = unknown.
+
+    Attributes:
+        more: what else is wrong, in the order of files and lines.
     """
 
     def __init__(self, problem: str, *, file: str = "", line: int = 0, column: int = 0) -> None:
+        self.more: tuple[ConfigError, ...] = ()
         self.problem = problem
         self.file = file
         self.line = line

@@ -31,7 +31,7 @@ def test_a_bad_file_is_refused_with_its_place_and_what_is_allowed(
     with pytest.raises(ConfigError) as refused:
         load(case)
     error = refused.value
-    assert str(error) + "\n" == (case / "want").read_text(encoding="utf-8")
+    assert "".join(f"{one}\n" for one in (error, *error.more)) == (case / "want").read_text(encoding="utf-8")
     assert isinstance(error, PolicyError) == ("-settings-" not in case.name)
     assert error.file
 

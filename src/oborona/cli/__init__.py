@@ -20,7 +20,7 @@ from oborona import __version__
 from oborona.cli.output import Unwritten
 from oborona.cli.refusals import line_of, status_of
 from oborona.cli.surface import shown, told_of_all
-from oborona.errors import OboronaError
+from oborona.errors import ConfigError, OboronaError
 
 _COMMANDS: Final = {
     "serve": "processes",
@@ -93,6 +93,8 @@ class _Commands(click.Group):
             ctx.exit(0)
         except (OboronaError, OSError) as error:
             click.echo(f"oborona: {line_of(error, _state_of(ctx))}", err=True)
+            for another in error.more if isinstance(error, ConfigError) else ():
+                click.echo(f"oborona: {another}", err=True)
             if isinstance(error, Unwritten):
                 sys.stdout = None  # or what is left would be tried again, and told as a traceback
             ctx.exit(status_of(error))

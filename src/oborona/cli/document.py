@@ -23,6 +23,7 @@ from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import REFERENCE, Fact
+from oborona.policy.expression.forms import Form
 from oborona.policy.expression.schema import DERIVED_METRICS
 from oborona.policy.fact_table import NAMES, SCHEMA, STAGES
 from oborona.policy.fact_tables import AREAS, Area
@@ -41,6 +42,8 @@ def facts() -> str:
         "",
         "Written from the code by `make docs`. A fact is known from its stage on; a rule runs as soon as all facts it names are known. A fact marked",
         "*or none* may be unknown: `none` compares as false with everything, `x == none` asks for it ([policy.md](policy.md#none)).",
+        "A fact that is *normalised*, *in lower case* or *in capitals* is compared in that form with whatever a rule says, however it is",
+        "written there ([policy.md](policy.md#text-in-rules-capitals-cyrillic-look-alikes)).",
         "",
         *(line for area in AREAS for line in _area(area)),
         "## Counts",
@@ -91,7 +94,7 @@ def _area(area: Area) -> list[str]:
         "| fact | type | from | | unit | example |",
         "|---|---|---|---|---|---|",
         *(
-            f"| `{one.name}` | {one.kind.value}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
+            f"| `{one.name}` | {one.kind.value}{f', {one.form.value}' if one.form is not Form.SENT else ''}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
             for one in area.facts
         ),
         "",

@@ -23,6 +23,13 @@ from oborona.toml.scan import Scanner
 MAX_FILE_BYTES = 4 * 1024 * 1024  # ten thousand long rules; more is a wrong file
 _POSITION = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\s*$")
 
+_OPEN = re.compile(
+    r"^[^'\"\n#]*=[ \t]*'(?!'')[^'\n]*$", re.MULTILINE
+)  # a text in ' that does not end in its line
+_NO_QUOTE = (
+    "the closing quote of a text is missing in this line; a text of several lines stands in three quotes"
+)
+
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A TOML file that could be read."""
@@ -119,8 +126,13 @@ def _syntax(fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[Co
     problem = f"broken TOML: {words[: where.start()] if where else words}"
     if problem.endswith("Invalid value"):
         problem += "; a text stands in quotes, and true, false and numbers in none"
+    if problem.endswith(r"Illegal character '\n'"):
+        problem = f"broken TOML: {_NO_QUOTE}"
     if where and where[1]:
         return error(problem, file=file, line=int(where[1]), column=int(where[2]))
+    if problem.endswith('Expected "\'"') and (opened := _OPEN.search(text)):
+        line, column = text.count("\n", 0, opened.start()) + 1, len(opened[0]) + 1
+        return error(f"broken TOML: {_NO_QUOTE}", file=file, line=line, column=column)
     line = text.count("\n") + 1
     column = len(text) - text.rfind("\n")
     return error(

@@ -1,0 +1,65 @@
+"""Several things that are wrong with a policy, told at once.
+
+faults = Faults()
+with faults:
+...           # what raises a PolicyError is noted, and left out of what follows
+faults.end()      # raises the first in the order of files and lines; the others are its `more`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Final, TypeVar
+
+from oborona.errors import PolicyError
+
+MOST: Final = 20  # that are told: whoever has more has one cause for them
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class Faults:
+    """Notes what is wrong, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, int, str], PolicyError] = {}
+
+    def __enter__(self) -> None:
+        """Begin something that may be wrong."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Note a `PolicyError`, and go on behind the block."""
+        if not isinstance(fault, PolicyError):
+            return False
+        for one in (fault, *fault.more):
+            if isinstance(one, PolicyError):
+                self._found.setdefault((one.file, one.line, one.column, one.problem), one)
+        return True
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def each(self, make: Callable[[Given], Made], given: Iterable[Given]) -> tuple[Made, ...]:
+        """Return what can be made of each; what can't be is noted."""
+        made = []
+        for one in given:
+            with self:
+                made.append(make(one))
+        return tuple(made)
+
+    def end(self) -> None:
+        """Do nothing if all is right.
+
+        Raises:
+            PolicyError: the first, with the others, `MOST` in all.
+        """
+        if not self._found:
+            return
+        first, *more = [self._found[key] for key in sorted(self._found)]
+        left = len(more) + 1 - MOST
+        first.more = (*more[: MOST - 1], *([PolicyError(f"and {left} more")] if left > 0 else []))
+        raise first
