@@ -54,10 +54,10 @@ def _is_text(piece: Typed) -> bool:
 def _brought(piece: Typed, form: Form, part: Part, longest: int, loads: Loads) -> Typed:
     literal = piece.literal
     if isinstance(literal, str):
-        text = _literal(literal, form, part, longest, piece.index)
+        text = _literal(literal, form, part, longest, piece.index, loads)
         return replace(piece, code=ascii(text), literal=text, form=form)
     if isinstance(literal, tuple):
-        several = tuple(_literal(str(one), form, part, longest, piece.index) for one in literal)
+        several = tuple(_literal(str(one), form, part, longest, piece.index, loads) for one in literal)
         code = "{" + ", ".join(map(ascii, several)) + "}" if several else "()"
         return replace(piece, code=code, literal=several, form=form)
     if piece.form is form:
@@ -65,7 +65,7 @@ def _brought(piece: Typed, form: Form, part: Part, longest: int, loads: Loads) -
     return replace(piece, code=loads.in_form(piece.code, form), form=form)
 
 
-def _literal(text: str, form: Form, part: Part, longest: int, index: int) -> str:
+def _literal(text: str, form: Form, part: Part, longest: int, index: int, loads: Loads) -> str:
     turned = form.whole(text) if part is Part.WHOLE else form.piece(text)
     if form is Form.FOLDED:
         turned = (
@@ -81,4 +81,5 @@ def _literal(text: str, form: Form, part: Part, longest: int, index: int) -> str
         raise Fault(
             f'this is never "{shown}": it has at most {longest} characters, and that is {len(turned)}', index
         )
+    loads.note_turned(text, turned)
     return turned

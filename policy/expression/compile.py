@@ -54,6 +54,7 @@ class CompiledRules:
         stages: from which stage on each rule runs, by name.
         named: the facts that the rules of each stage, and of those before it, name.
         timelines: types of shingles whose time-lines the rules ask for.
+        turned: texts and patterns of rules and conditions that are looked for in another form than they are written in, by name.
         schema: what they may name.
         before: names of what can be hit before the rules run.
         warnings: what is allowed, and hardly meant.
@@ -82,6 +83,7 @@ class CompiledRules:
             for stage in Stage
         }
         self.timelines = timelines
+        self.turned = {one.given.name: dict(one.loads.turned) for one in checked if one.loads.turned}
         self.warnings = tuple(warnings)
         self.source = source
         self._function = function

@@ -38,6 +38,7 @@ class Loads:
         inner: functions that generated code calls, as source, by name.
         locals: local variables that the code uses, since whoever asks emptied it.
         noted: what is allowed, and hardly meant.
+        turned: texts and patterns that are looked for in another form than they are written in.
     """
 
     def __init__(self) -> None:
@@ -47,6 +48,7 @@ class Loads:
         self.inner: dict[str, str] = {}
         self.locals: dict[str, None] = {}
         self.noted: list[str] = []
+        self.turned: dict[str, str] = {}
         self._temporary = 0
 
     def local(self) -> str:
@@ -87,12 +89,18 @@ class Loads:
             PatternError: it can't be used.
         """
         made = pattern_for(text, form)
+        self.note_turned(text, made.shown)
         if made.alphabet:
             self.noted.append(
                 f"also finds Latin letters that look like its own ([{made.alphabet}...]);"
                 " ask text.raw, subject.raw or from.name.raw for letters of a script"
             )
         return self.constant(made.text, lambda: compile_pattern(made.text, most=MAX_MADE).search)
+
+    def note_turned(self, text: str, turned: str) -> None:
+        """Note in which form a text of the rule is looked for."""
+        if text != turned:
+            self.turned[text] = turned
 
     def octets(self, code: str) -> str:
         """Return the code of a text as RE2 wants it; of a fact it is made once for all patterns."""

@@ -76,13 +76,17 @@ def missing(pattern: str) -> str:
     return ""
 
 
-def tree_of(pattern: str) -> Tree:
+def tree_of(pattern: str, *, lines: bool = False) -> Tree:
     """Return the tree of a pattern that RE2 takes.
+
+    Args:
+        pattern: of RE2.
+        lines: ^ and $ are the ends of lines.
 
     Raises:
         PatternError: nested too deeply, or it asks for single octets.
     """
-    return _Reader(pattern).all()
+    return _Reader(pattern).all(Flags(lines=lines))
 
 
 class _Reader:
@@ -90,8 +94,8 @@ class _Reader:
         self._pattern = pattern
         self._at = 0
 
-    def all(self) -> Tree:
-        tree = self._either(Flags(), 0)
+    def all(self, flags: Flags) -> Tree:
+        tree = self._either(flags, 0)
         if self._at < len(self._pattern):
             raise PatternError(f"can't be read from {self._pattern[self._at : self._at + 20]!r} on")
         return tree

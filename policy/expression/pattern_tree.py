@@ -147,7 +147,7 @@ def _range(one: tuple[int, int]) -> str:
 
 def _letter(code: int) -> str:
     letter = chr(code)
-    if letter.isalnum():
+    if letter.isalnum() or (code > 0xA0 and letter.isprintable()):
         return letter
     return (
         f"\\x{{{code:x}}}" if code > 0x7E or code < 0x20 else f"\\{letter}" if letter in _IN_CLASS else letter

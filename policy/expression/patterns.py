@@ -15,6 +15,8 @@ from oborona.policy.expression.forms import Form
 from oborona.policy.expression.pattern_borders import without_borders
 from oborona.policy.expression.pattern_fold import alphabet, folded
 from oborona.policy.expression.pattern_read import missing, tree_of
+from oborona.policy.expression.pattern_tree import Set, set_of, written
+from oborona.policy.expression.word_class import NO_WORD, WORD
 
 MAX_PATTERN_LENGTH: Final = 500  # characters; longer lists of words belong into several rules
 MAX_PATTERN_MEMORY: Final = (
@@ -25,27 +27,34 @@ MAX_PATTERN_MEMORY: Final = (
 MAX_MADE: Final = 100_000  # characters of one that is made of another, whose classes may be written out
 
 
+_WORD: Final = set_of(Set(WORD))
+_NO_WORD: Final = set_of(Set(NO_WORD))
+
+
 class Pattern(NamedTuple):
     """A pattern as it is looked for."""
 
     text: str  # for RE2
+    shown: str  # for people: as it was written where its letters and borders stay; else with the short names of classes
     alphabet: str  # the first letters of a class that finds Latin letters, too; empty where there is none
 
 
-def pattern_for(text: str, form: Form) -> Pattern:
+def pattern_for(text: str, form: Form, *, lines: bool = False) -> Pattern:
     """Return a pattern as it is looked for in a fact.
 
     Args:
         text: as a rule has it.
         form: of the fact.
+        lines: ^ and $ are the ends of its lines.
 
     Raises:
         PatternError: RE2 does not take it, or nothing that it asks for is ever there; never anything else.
     """
     compile_pattern(text)
-    tree = tree_of(text)
+    tree = tree_of(text, lines=lines)
     made = without_borders(folded(tree, form))
-    return Pattern(made, alphabet(tree, form))
+    shown = text if made == written(tree) else made.replace(_NO_WORD, r"\W").replace(_WORD, r"\w")
+    return Pattern(made, shown, alphabet(tree, form))
 
 
 def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTERN_LENGTH) -> Any:

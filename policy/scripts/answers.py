@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.patterns import compile_pattern
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
 from oborona.policy.expression.places import Domains, Networks
 from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Kind, Schema
 from oborona.policy.scripts.source import problem_of_count, problem_of_found, unknown_fact
@@ -53,6 +54,7 @@ class Answers:
             for name, fact in schema.by_name.items()
         }
         self._patterns: dict[bytes, Any] = {}
+        self._turned: dict[tuple[bytes, bytes, bytes], bytes] = {}
         self._lists: dict[tuple[bytes, bytes], Networks | Domains] = {}
         self._counts: dict[tuple[bytes, bytes, bytes], tuple[int, str, tuple[int, ...]]] = {}
 
@@ -123,6 +125,27 @@ class Answers:
             ]
         return _packed(one or b"" for one in held)
 
+    def turned(self, form: bytes, name: bytes, piece: bytes) -> Answer:
+        """Return a text of a script in the form of the fact that it is compared with.
+
+        Args:
+            form: small, capital or folded.
+            name: of the function that compares.
+            piece: the text, or the pattern of matches().
+        """
+        found = self._turned.get((form, name, piece))
+        if found is None:
+            try:
+                found = _turned(Form[form.decode().upper()], _text(name), _text(piece)).encode(
+                    "utf-8", "replace"
+                )
+            except PatternError as fault:
+                return None, f"pattern: {fault}".encode("utf-8", "replace")
+            if len(self._turned) >= MOST_PATTERNS:
+                self._turned.clear()
+            self._turned[form, name, piece] = found
+        return found
+
     def within(self, name: bytes, text: bytes, listed: bytes) -> Answer:
         """Tell whether a text is in one of some networks, or one of some domains or below it.
 
@@ -165,13 +188,26 @@ class Answers:
         compiled = self._patterns.get(pattern)
         if compiled is None:
             try:
-                compiled = compile_pattern(_text(pattern), captures=True)
+                compiled = compile_pattern(_text(pattern), captures=True, most=MAX_MADE)
             except PatternError as fault:
                 return None, f"pattern: {fault}".encode("utf-8", "replace")
             if len(self._patterns) >= MOST_PATTERNS:
                 self._patterns.clear()
             self._patterns[pattern] = compiled
         return compiled
+
+
+def _turned(form: Form, name: str, piece: str) -> str:
+    match name:
+        case "matches":
+            return pattern_for(piece, form).text
+        case "fold":
+            return form.whole(piece)
+        case "startswith":
+            return form.piece(piece).lstrip(" ")
+        case "endswith":
+            return form.piece(piece).rstrip(" ")
+    return form.piece(piece)
 
 
 def _asked(schema: Schema, kind: str, window: str, metric: str) -> tuple[int, str, tuple[int, ...]]:

@@ -81,6 +81,28 @@ names.startswith = test_of("startswith", function(text, piece) return sub(text, 
 names.endswith = test_of("endswith", function(text, piece) return piece == "" or sub(text, -#piece) == piece end)
 names.matches = test_of("matches", matched)
 
+local function turned(form, name, piece)   -- a text of a rule in the form of the fact that it is compared with
+    if type(piece) ~= "string" then return piece end
+    outward(piece)
+    local value, fault = outside.turned(form, name, piece)
+    if fault then fail(fault) end
+    return value
+end
+
+-- `matches(facts.subject, x)` is read as `matches_folded(facts.subject, x)`: see source.py
+for _, name in ipairs {"contains", "startswith", "endswith", "matches"} do
+    local test = names[name]
+    for _, form in ipairs {"capital", "small", "folded"} do
+        names[name .. "_" .. form] = function(value, piece) return test(value, turned(form, name, piece)) end
+    end
+end
+
+function names.fold(text)
+    if text == nil then return nil end
+    if type(text) ~= "string" then fail("fold takes a text, not " .. type(text)) end
+    return turned("folded", "fold", text)
+end
+
 local function within(name)                -- the second argument is a text, or a list of them
     local test = test_of(name, function(text, listed)
         outward(text)

@@ -75,6 +75,7 @@ class Runtime:
                 b"matches": answers.matches,
                 b"captures": answers.captures,
                 b"within": answers.within,
+                b"turned": answers.turned,
                 b"complain": answers.complain,
                 b"register": _register(registered),
                 b"kinds": self._lua.table_from(answers.kinds),

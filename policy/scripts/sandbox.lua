@@ -115,9 +115,12 @@ end
 ---------------------------------------------------------------- what scripts see
 
 local seen = {facts = facts, count = count, found = found}
-for _, name in next, {"assert", "capture", "captures", "contains", "endswith", "error", "in_domains", "in_networks", "ipairs", "matches", "math", "pairs", "select",
+for _, name in next, {"assert", "capture", "captures", "contains", "endswith", "error", "fold", "in_domains", "in_networks", "ipairs", "matches", "math", "pairs", "select",
                       "startswith", "string", "table", "tonumber", "tostring", "type", "utf8"} do
     seen[name] = names[name]
+end
+for name, compares in next, names do
+    if sub(name, -6) == "_small" or sub(name, -7) == "_folded" or sub(name, -8) == "_capital" then seen[name] = compares end
 end
 seen.oborona = names.library("oborona", {rule = registered("rule", "when"), check = registered("check", "run")})
 local every = {}

@@ -17,9 +17,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Kind, Schema
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Fact, Kind, Schema
 from oborona.toml import did_you_mean
 
+_COMPARING: Final = frozenset({"contains", "startswith", "endswith", "matches"})
 MAX_BYTES: Final = 128 << 10  # of a script: three thousand lines
 WORD: Final = "facts"
 
@@ -30,7 +32,7 @@ _TOKEN: Final = re.compile(
       | (?P<text>"(?:\\z\s*|\\\r\n|\\.|[^"\\\n])*"|'(?:\\z\s*|\\\r\n|\\.|[^'\\\n])*')
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<number>\.?[0-9](?:[eEpP][+-]|[0-9A-Za-z_.])*)
-      | (?P<sign>\.\.\.?|.)""",
+      | (?P<sign>\.\.\.?|[=~]=|.)""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -115,6 +117,8 @@ class _Reader:
     def read(self) -> Source:
         """Return the script; see `source`."""
         done, at = [], 0
+        pairs = zip(self._tokens, self._tokens[1:], strict=False)
+        own = {name.text for word, name in pairs if word.text in ("local", "function")}
         for index, token in enumerate(self._tokens):
             if token.kind != "name" or self._before(index) in (".", ":"):
                 continue
@@ -124,6 +128,9 @@ class _Reader:
                 at = end
             elif token.text in ("count", "found"):
                 self._called(index)
+            elif token.text in _COMPARING and token.text not in own and (form := self._form_of_first(index)):
+                done += [self._text[at : token.end], f"_{form}"]
+                at = token.end
         done.append(self._text[at:])
         return Source(
             file=self._file,
@@ -171,9 +178,39 @@ class _Reader:
         if fact is None or (taken < len(parts) and fact.kind is not Kind.SET):
             raise self._unknown(".".join(parts), start)
         self._add(fact.name, start)
+        if taken == len(parts):
+            self._compared(index, fact, at)
         end = ends[taken - 1]
         lines = self._text.count("\n", start, end)
         return end, f'["{fact.name}"]' + "\n" * lines
+
+    def _form_of_first(self, index: int) -> str:
+        """Return the form of the fact that is the first argument of a call, empty where that is something else or as it was sent."""
+        if not (self._is(index + 1, "(") and self._is(index + 2, WORD)):
+            return ""
+        at = index + 3
+        while at < len(self._tokens) and self._tokens[at].text not in (",", ")", "("):
+            at += 1
+        name = "".join(token.text for token in self._tokens[index + 3 : at]).removeprefix(".")
+        if name[:2] in ('["', "['"):
+            name = name[2:-2]
+        fact = self._schema.by_name.get(name)
+        if fact is None or fact.form is Form.SENT or not self._is(at, ","):
+            return ""
+        return fact.form.name.lower()
+
+    def _compared(self, index: int, fact: Fact, after: int) -> None:
+        """Check `facts.subject == "text"` and its reverse: a text of another form is never there."""
+        for sign, other in ((after, after + 1), (index - 1, index - 2)):
+            if not (0 <= other < len(self._tokens) and self._tokens[sign].text in ("==", "~=")):
+                continue
+            token = self._tokens[other]
+            text = _plain(token.text) if token.kind == "text" else None
+            if text is not None and (turned := fact.form.whole(text)) != text:
+                raise self._error(
+                    f'{fact.name} is {fact.form.value}, and never "{_short(text)}"; write "{_short(turned)}"',
+                    token.start,
+                )
 
     def _indexed(self, index: int) -> tuple[int, str]:
         """Check `facts["text.words"]`; an index that is worked out is checked when it is used."""

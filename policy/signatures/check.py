@@ -1,7 +1,7 @@
 """Whether a signature can be used, and the form in which it is looked for.
 
-Refused is what would be found in other people's mail, or never: phrases with too few letters, patterns that any text matches or that ask for capital
-letters, which normalised text has not. Errors are `BrokenSignature`, in words for whoever wrote it.
+Refused is what would be found in other people's mail, or never: phrases with too few letters, patterns that any text matches or that ask for
+what normalised text has not. Errors are `BrokenSignature`, in words for whoever wrote it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from oborona.message import handles, links, phones, wallets
 from oborona.message.findings import Findings
 from oborona.message.model import Place
 from oborona.message.normalise import normalise
+from oborona.policy.expression.fault import PatternError
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.patterns import pattern_for
 from oborona.policy.signatures.model import WORDS, Flag, Kind, Signature, Where
-from oborona.policy.signatures.pattern_text import folded
 from oborona.policy.signatures.words import words
 
 MIN_LETTERS: Final = 5  # of a phrase: shorter ones are names and abbreviations that good mail holds, too
@@ -144,8 +146,8 @@ def pattern_text(signature: Signature) -> str:
         BrokenSignature: it holds what normalised text never does.
     """
     try:
-        return f"(?m:{folded(signature.value)})"
-    except ValueError as fault:
+        return pattern_for(signature.value, Form.FOLDED, lines=True).text
+    except PatternError as fault:
         raise BrokenSignature(f"pattern: {fault}") from None
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001 - Russian is Russian
 
 import re
+from contextlib import suppress
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -56,9 +57,15 @@ def patterns(*more: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(atoms, larger, max_leaves=8)
 
 
-def found(pattern: str, text: str, form: Form) -> bool:
-    """Tell whether a pattern, brought into a form, is found in a text of that form."""
-    made = pattern_for(pattern, form)
+def is_found(pattern: str, text: str, form: Form) -> bool:
+    """Tell whether a pattern, brought into a form, is found in a text of that form; one with too many cases is passed over."""
+    try:
+        made = pattern_for(pattern, form)
+    except PatternError as fault:
+        assume("too many cases" not in str(fault))
+        if "is never found" in str(fault):
+            return False
+        raise
     return compile_pattern(made.text, most=MAX_MADE).search(form.whole(text).encode()) is not None
 
 
@@ -84,11 +91,7 @@ def test_no_form_loses_a_hit(pattern: str, text: str) -> None:
     if re.search(pattern, text, re.IGNORECASE) is None:
         return
     for form in (Form.FOLDED, Form.SMALL):
-        try:
-            assert found(pattern, text, form)
-        except PatternError as fault:
-            assume("too many cases" not in str(fault))
-            raise
+        assert is_found(pattern, text, form)
 
 
 @settings(max_examples=1500, deadline=None)
@@ -97,12 +100,7 @@ def test_no_form_loses_a_hit(pattern: str, text: str) -> None:
 @example(r".*\b.*\b.*", "а-а")
 def test_borders_are_where_python_has_them(pattern: str, text: str) -> None:
     expected = re.search(pattern, text) is not None
-    try:
-        assert found(pattern, text, Form.SENT) is expected
-    except PatternError as fault:
-        assume("too many cases" not in str(fault))
-        assert "is never found" in str(fault)
-        assert not expected
+    assert is_found(pattern, text, Form.SENT) is expected
 
 
 _PIECES = st.sampled_from(
@@ -122,11 +120,8 @@ _PIECES = st.sampled_from(
 @example("x" * 501)
 def test_hostile_patterns_are_refused_or_taken(pattern: str) -> None:
     for form in Form:
-        try:
-            made = pattern_for(pattern, form)
-            compile_pattern(made.text, most=MAX_MADE)
-        except PatternError as fault:
-            assert str(fault)
+        with suppress(PatternError):
+            compile_pattern(pattern_for(pattern, form).text, most=MAX_MADE)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +130,5 @@ def test_hostile_patterns_are_refused_or_taken(pattern: str) -> None:
 def test_every_beginning_of_a_pattern_is_refused_or_taken(pattern: str) -> None:
     for end in range(len(pattern)):
         for form in Form:
-            try:
+            with suppress(PatternError):
                 pattern_for(pattern[:end], form)
-            except PatternError as fault:
-                assert str(fault)

@@ -46,6 +46,9 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
             place = current.origins.get(f"rule.{rule.name}.{key}")
             if place is not None or key == "score":
                 rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
+    for name, turned in current.compiled.turned.items():
+        sort = "rule" if f"rule.{name}.when" in current.origins else "condition"
+        rows.append((f"{sort}.{name}.looked_for", turned, current.origins[f"{sort}.{name}.when"]))
     for one in current.scripts.functions if current.scripts is not None else ():
         if one.rule is None:
             lines = f"function in lines {one.place.line} to {one.last}"

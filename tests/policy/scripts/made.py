@@ -39,7 +39,7 @@ def real(body: str, /, **more: Any) -> str:
 def facts(**changed: Any) -> Facts:
     """Return facts of a message; `changed` by attribute."""
     return msgspec.structs.replace(
-        Facts(known=Known(), subject="Free tickets", text="free tickets for you", text_words=4),
+        Facts(known=Known(), subject="free tickets", text="free tickets for you", text_words=4),
         **changed,
     )
 

@@ -1,11 +1,13 @@
+# ruff: noqa: RUF001 - Russian is Russian
 """What scripts read: facts under the names of expressions, none, sets, counts, findings, and the functions on texts."""
 
 import pytest
 
 from oborona.errors import PolicyError
+from oborona.message.normalise import normalise
 from oborona.policy.known import Known
 from oborona.types import Shingle, Stage
-from tests.policy.scripts.made import facts, failure, judged, loaded, real, said
+from tests.policy.scripts.made import facts, failure, judged, loaded, real, rule, said
 
 
 @pytest.mark.parametrize(
@@ -219,3 +221,35 @@ def test_facts_stand_in_scripts_by_their_names_alone() -> None:
             judged(real(body))
         assert refused.value.line == 4
         assert refused.value.column == body.index("facts") + 1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        r"matches(facts.subject, '\\bБилеты\\b')",
+        "startswith(facts.subject, 'Бесплатные')",
+        "contains(facts['text'], ' БИЛЕТЫ ')",
+        "endswith(facts.from.name, 'Казино')",
+        "facts.subject == fold('Бесплатные Билеты')",
+        "contains(facts.headers, 'Subject')",
+        "not matches(facts.subject.raw, 'бесплатные')",
+        "fold(nil) == nil",
+    ],
+)
+def test_texts_are_compared_in_the_form_of_the_fact(expression: str) -> None:
+    written = {"subject": "Бесплатные Билеты", "text": "Ваши билеты ждут.", "from_name": "Наше казино"}
+    assert (
+        said(
+            expression,
+            headers=frozenset({"subject"}),
+            subject_raw=written["subject"],
+            **{name: normalise(text) for name, text in written.items()},
+        )
+        == "true"
+    )
+
+
+@pytest.mark.parametrize("body", ["return facts.subject == 'Turn'", "return 'Turn' ~= facts.subject"])
+def test_a_text_that_a_fact_never_is_is_refused_as_it_is_read(body: str) -> None:
+    with pytest.raises(PolicyError, match='subject is normalised, and never "Turn"; write "turn"'):
+        loaded(rule(body))
