@@ -6,6 +6,7 @@ RE2 judges the syntax; `pattern_read` takes apart what it took; `pattern_fold` b
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import re2
@@ -39,6 +40,7 @@ class Pattern(NamedTuple):
     alphabet: str  # the first letters of a class that finds Latin letters, too; empty where there is none
 
 
+@lru_cache(maxsize=2048)
 def pattern_for(text: str, form: Form, *, lines: bool = False) -> Pattern:
     """Return a pattern as it is looked for in a fact.
 

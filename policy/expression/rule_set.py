@@ -126,7 +126,9 @@ class RuleSet:
             PolicyError: some cannot be used; each with its place in the file.
         """
         faults = Faults()
-        for one in (*self._conditions.values(), *(rule for rule in self._rules.values() if rule.enabled)):
+        every: list[Rule | Condition] = [*self._conditions.values()]
+        every += [rule for rule in self._rules.values() if rule.enabled]
+        for one in every:
             with faults:
                 if one.name not in self._wrong:
                     self.check(one)
