@@ -62,7 +62,9 @@ def uncounted(lists: LocalLists, envelope: Envelope, identity: Identity, author:
         identity: what was proved.
         author: the address in From.
     """
-    found: dict[str, Subject] = {}  # an entry that matches twice is told once, with the proofs of From, the last
+    found: dict[
+        str, Subject
+    ] = {}  # an entry that matches twice is told once, with the proofs of From, the last
     for subject, values in _values(envelope, Stage.CONTENT, author):
         if subject in _PROVED_BY and not _believed(subject, identity, author):
             for one in filter(None, (lists.look(subject, value) for value in values)):

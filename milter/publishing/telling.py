@@ -107,7 +107,10 @@ def refusal(error: PolicyError) -> Refusal:
             text = line.rstrip(b"\r\n").decode("utf-8", "replace")[:TEXT_CHARS]
         except OSError:
             text = ""  # it is gone again, or the folder is what can't be read
-    return Refusal(problem=error.problem, file=error.file, line=error.line, column=error.column, text=text)
+    more = f"; and {len(error.more)} more, which `oborona policy check` tells" if error.more else ""
+    return Refusal(
+        problem=f"{error.problem}{more}", file=error.file, line=error.line, column=error.column, text=text
+    )
 
 
 def told(refused: Refusal) -> str:

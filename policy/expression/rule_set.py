@@ -66,7 +66,7 @@ class Checked:
                 at, text = "score", given.score
                 self.score = _formula(checker, text)
         except Fault as fault:
-            if at == "score" and text.strip().isidentifier():
+            if at == "score" and fault.problem.startswith("unknown fact") and text.strip().isidentifier():
                 fault = Fault(
                     f'"{short(text.strip())}" is no number and no fact; write score = 10 without quotes, or a formula such as "10 * links"',
                     fault.index,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,28 @@ def test_schema_is_printed(folder: Path) -> None:
     printed = json.loads(run(folder, "policy", "schema").stdout)
     assert printed["title"] == "Policy of Oborona"
     assert printed == json.loads((Path(__file__).parents[2] / "etc/policy.d.schema.json").read_text())
+
+
+def test_check_tells_all_that_is_wrong(folder: Path) -> None:
+    (folder / "p/20.toml").write_text(
+        '[[rule]]\nname = "ONE"\nwhen = "links"\nscore = 1\n\n[verdict]\nspam = 1\n'
+    )
+    (folder / "p/30.toml").write_text(
+        '[[rule]]\nname = "TWO"\nwhen = "matches(subject, \'(?!a)\')"\nscore = 1\n'
+    )
+    done = run(folder, "policy", "check")
+    assert done.exit_code == os.EX_CONFIG
+    told = [
+        line.removeprefix("oborona: ").rpartition("/")[2].partition(": ")[0]
+        for line in done.stderr.splitlines()
+    ]
+    assert told == ["20.toml:3:9", "20.toml:7:1", "30.toml:3:26"]
+
+
+def test_what_a_word_is_looked_for_as_is_shown(folder: Path) -> None:
+    (folder / "p/20.toml").write_text(
+        "[[rule]]\nname = \"ONE\"\nwhen = \"contains(subject, 'Casino') and matches(text, r'(?i)\\\\bBonus')\"\nscore = 1\n"
+    )
+    shown = json.loads(run(folder, "policy", "show", "--json").stdout)["rule.ONE.looked_for"]
+    assert shown["value"] == {"Casino": "casino", "(?i)\\bBonus": "(?:\\A|\\W)bonus"}
+    assert shown["origin"].endswith("20.toml:3")

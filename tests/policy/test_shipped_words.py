@@ -107,7 +107,7 @@ def hits(fact: str, condition: str, text: str) -> bool:
 
 
 def test_each_alternative_of_each_rule_can_hit(shipped: Policy) -> None:
-    texts = [one.when for one in (*shipped.rules, *shipped.conditions)]
+    texts = [*(one.when for one in shipped.rules), *(one.when for one in shipped.conditions)]
     every = dict.fromkeys(
         (fact, condition, text) for when in texts for fact, condition, found in asked(when) for text in found
     )
