@@ -60,7 +60,7 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
     """Return the groups that files give together.
 
     Args:
-        tables: the [[group]] tables, by name.
+        tables: the [[group]] tables, by name; one without fields can't be used, and may be named.
         rules: of all files.
 
     Raises:
@@ -75,7 +75,7 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
     caps = {
         name: fields["cap"].value
         for name, fields in tables.items()
-        if "enabled" not in fields or fields["enabled"].value
+        if fields and ("enabled" not in fields or fields["enabled"].value)
     }
     return Groups(
         caps=caps, members={rule.name: rule.group for rule in rules if rule.enabled and rule.group in caps}
