@@ -44,7 +44,7 @@ def explained(state: Path, folder: Path, *arguments: str) -> dict[str, Any]:
 def test_an_entry_under_the_same_policy_is_then_what_it_is_now(site: tuple[Path, Path, str]) -> None:
     found = explained(*site)
     then, now = found["then"], found["now"]
-    assert (then["verdict"], then["score"], then["decided_by"]) == ("spam", 110, "WORDS")
+    assert (then["verdict"], then["score"], then["decided_by"]) == ("spam", 110, "LINKS")
     assert then["rules"] == now["rules"]
     assert then["policy"] == now["policy"]
     assert (
@@ -173,3 +173,34 @@ def test_what_pulled_the_content_model_is_told_where_it_has_learned(tmp_path: Pa
     assert told["margin"] == pytest.approx(sum(part["part"] for part in told["parts"]) + told["rest"])
     assert any("casino" in part["what"] for part in told["parts"] if part["part"] > 0)
     assert "casino" in run(state, folder, "explain", "-v", str(file)).stdout
+
+
+def test_the_short_one_tells_what_an_admin_asks_first_and_v_all_of_it(site: tuple[Path, Path, str]) -> None:
+    state, folder, ident = site
+    short = run(state, folder, "explain", ident).stdout
+    for words in (
+        "then  spam 110.0 / 100",
+        "spam from 100, refused from 200; 90.0 points below refusal",
+        "it is a lottery",
+        "authentication  spf=none, dkim=none, dmarc=none, arc=none, iprev=none, nobody proved who sent it",
+        "-v shows findings",
+    ):
+        assert words in short
+    assert len(short.splitlines()) < 30
+    for words in ("from:", "links.domains", "spam, two weeks"):
+        assert words not in short
+    whole = run(state, folder, "explain", "--verbose", ident).stdout
+    for words in ("from:", "links.domains", "spam, two weeks"):
+        assert words in whole
+    assert "-v shows" not in whole
+
+
+def test_an_allow_that_comes_later_and_would_not_count_is_told_of_now(site: tuple[Path, Path, str]) -> None:
+    state, folder, ident = site
+    (folder / "90.toml").write_text(
+        '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["ann@a.example"]\n'
+    )
+    shown = " ".join(run(state, folder, "explain", ident).stdout.split())
+    told = "FRIENDS has ann@a.example, not counted: nobody proved it (spf=none, dkim=none, dmarc=none); allow client 198.51.100.7"
+    assert f"list {told}" in shown
+    assert shown.count("not counted") == 1, "of now alone"

@@ -51,7 +51,7 @@ def test_a_message_is_two_lines_what_became_of_it_and_why(site: tuple[Path, Path
         "198.51.100.7,",
         "decided",
         "by",
-        "WORDS:",
+        "LINKS:",
         "LINKS",
         "+60,",
         "WORDS",
@@ -73,7 +73,7 @@ def test_a_message_is_two_lines_what_became_of_it_and_why(site: tuple[Path, Path
 def test_each_way_of_asking_finds_it(site: tuple[Path, Path]) -> None:
     lunch, lottery = journal(*site, [LUNCH, LOTTERY])
     for words in (
-        ["rule:WORDS"], ["verdict:spam"], ["decided:WORDS"], [lottery], [lottery.lower()], ["score>100"], ["subject:won"],
+        ["rule:WORDS"], ["verdict:spam"], ["decided:LINKS"], [lottery], [lottery.lower()], ["score>100"], ["subject:won"],
         ["client:198.51.100.0/24", "spam"], ["message:2@a.example"], ["from:Ann", "-lunch"],
     ):  # fmt: skip
         arguments = ["find", "--json", "--", *words]

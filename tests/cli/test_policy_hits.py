@@ -44,7 +44,7 @@ def test_each_rule_with_its_hits_on_either_sort_and_its_cost(tmp_path: Path) -> 
     assert table["LUA_LINKS"][:5] == ["70", "1", "33.33%", "2", "66.67%"]
     assert float(table["WORDS"][-1]) >= 0
     assert float(table[SCRIPTS][-1]) > 0
-    assert re.search(r"ham/2: spam 180\.0, decided by LINKS", result.stdout)
+    assert re.search(r"ham/2: spam 180\.0, decided by LUA_LINKS", result.stdout)
 
 
 def test_a_rule_that_costs_good_mail_its_inbox_comes_first(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ def test_hits_shares_and_what_hangs_on_a_rule(tmp_path: Path) -> None:
     assert (found["messages"], found["verdicts"]) == (3, {"accept": 1, "spam": 2})
     assert found["would"] == {"accept → spam": 1}
     links, words, trial = (found["rules"][name] for name in ("LINKS", "WORDS", "TRIAL"))
-    assert (links["hits"], links["decided"], links["alone"]) == (2, 0, 2)
-    assert (words["hits"], words["decided"], words["alone"]) == (2, 2, 2)
+    assert (links["hits"], links["decided"], links["alone"]) == (2, 2, 2)
+    assert (words["hits"], words["decided"], words["alone"]) == (2, 0, 2)
     assert (trial["hits"], trial["shadow"], trial["alone"]) == (1, 1, 0)
     assert words["verdicts"] == {"spam": 2}
     assert found["rules"]["SILENT"]["hits"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Final
 
 import click
 import msgspec
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
+from oborona.cli.reputation_entity import KINDS
 from oborona.cli.shingle import name_of, of_service, type_name, type_of
 from oborona.cli.terminal import Terminal
 from oborona.counters.heavy import NOTE_ROOM
@@ -19,6 +21,11 @@ from oborona.message.shingles import Type
 from oborona.milter.stores import open_stored
 from oborona.policy.ports import Totals
 from oborona.types import Metric, Prefix, Shingle, Window
+
+_NAMED: Final = {
+    Type.FROM: Type.AUTHOR, Type.MAIL_FROM: Type.PROVED_SENDER, Type.FROM_DOMAIN: Type.AUTHOR_DOMAIN, Type.MAIL_FROM_DOMAIN: Type.AUTHOR_DOMAIN,
+}  # fmt: skip
+"""Types whose pieces nobody names → the nearest that `reputation top` does."""
 
 
 def _names(kind: type[Metric | Window]) -> click.Choice[str]:
@@ -40,7 +47,7 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def top(asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: int, as_json: bool) -> None:
-    """Show the shingles of a type that counted most.
+    """Show the shingles of a type that counted most: hashes, for the names of whom see `oborona reputation top`.
 
     Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
     than 1/129 of all that its type counted, what is a day old weighing half. In a cluster it is kept of what this machine counted.
@@ -63,6 +70,9 @@ def top(asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: 
     for (shingle, _count), row in zip(ranks, totals, strict=True):
         table.add_row(name_of(shingle), *(str(row[one][by]) for one in Window))
     Terminal(soft_wrap=True).print(table)
+    named = next((label for label, one in KINDS.items() if one is _NAMED.get(kind, kind)), "")
+    if named and prefix == Prefix.IN:
+        click.echo(f"these are hashes; with names: oborona reputation top {named}", err=True)
 
 
 async def _read(

@@ -127,7 +127,7 @@ def quality_rows(summary: Summary) -> list[tuple[str, str, str]]:
         return []
     rows = [("(1-ROCA)%, smaller is better", f"{summary.score.loss:.3f}", f"{summary.final.loss:.3f}")]
     for one, other in zip(summary.score.catches, summary.final.catches, strict=False):
-        rows.append((f"spam caught, {one.lost:.1%} of good mail lost", _shown(one), _shown(other)))
+        rows.append((f"spam caught, {one.lost:.1%} false positives", _shown(one), _shown(other)))
     return rows
 
 

@@ -44,7 +44,7 @@ def roc(curves: dict[str, tuple[Floats, Floats]]) -> str:
         )
     axes.set(
         xscale="log", xlim=(LEAST * 100, 100), ylim=(0, 100),
-        xlabel="good mail lost, %", ylabel="spam caught, %",
+        xlabel="false positives, %", ylabel="spam caught, %",
     )  # fmt: skip
     axes.grid(visible=True, alpha=0.3)
     axes.legend(loc="lower right")

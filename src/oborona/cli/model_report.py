@@ -72,8 +72,8 @@ def report(training: Training, examples: Sequence[Example]) -> str:
             _catches(summary.score, summary.final),
             _figure(
                 plots.roc(curves),
-                "ROC curves: how much spam is caught at each share of good mail lost",
-                "Share of spam caught over share of good mail lost, for the rules alone and the final model; the table above gives its values.",
+                "ROC curves: how much spam is caught at each share of false positives",
+                "Share of spam caught over share of false positives, for the rules alone and the final model; the table above gives its values.",
             ),
             "<h2>Is a probability what it says?</h2>",
             _table(
@@ -121,7 +121,7 @@ def _catches(score: Quality, final: Quality) -> str:
     for one, other in zip(score.catches, final.catches, strict=True):
         rows.append(
             (
-                f"spam caught at {one.lost:.1%} of good mail lost",
+                f"spam caught at {one.lost:.1%} false positives",
                 f"{one.caught:.1%} ({one.low:.1%} to {one.high:.1%})",
                 f"{other.caught:.1%} ({other.low:.1%} to {other.high:.1%})",
             )

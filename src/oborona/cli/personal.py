@@ -162,7 +162,7 @@ def _things(what: Sequence[str], kind: str | None) -> list[tuple[Kind, str]]:
 @click.argument("factor")
 @pass_asked
 def strict(asked: Asked, person: str, factor: str) -> None:
-    """Set a person's FACTOR on the spam line: 0.5 files twice as readily, 2.0 half as readily; `default` is 1."""
+    """Set a person's FACTOR on the spam threshold: 0.5 files twice as readily, 2.0 half as readily; `default` is 1."""
     address = person_named(person)
     try:
         number = 1.0 if factor == "default" else float(factor)
@@ -172,7 +172,7 @@ def strict(asked: Asked, person: str, factor: str) -> None:
         raise click.BadParameter(
             f"{factor[:50]!a} is no number from {STRICTEST:g} to {LAXEST:g}", param_hint="FACTOR"
         ) from None
-    echo(f"{address}: spam from {number:g} times the policy's line")
+    echo(f"{address}: spam from {number:g} times the policy's threshold")
 
 
 @personal.command()
@@ -197,7 +197,7 @@ def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
             }
         )
         return
-    echo(f"{address}: spam from {kept.strictness:g} times the policy's line, {len(known)} contacts")
+    echo(f"{address}: spam from {kept.strictness:g} times the policy's threshold, {len(known)} contacts")
     table = Table("what", "of", "value", "proved by", "said", "by", "until", "note")
     for one in kept.entries if contacts else said:
         table.add_row(

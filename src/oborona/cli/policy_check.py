@@ -21,7 +21,7 @@ from oborona.policy.rule_tests import failure, run_tests
 @pass_asked
 def check(asked: Asked, ham: Path | None, spam: Path | None) -> None:
     """Check settings and policy files, and run the tests that stand beside the rules; with --ham and --spam, score sorted
-    mail: hits and cost of each rule, what is lost and caught at the lines.
+    mail: hits and cost of each rule, false positives and spam caught at the thresholds.
 
     Exit status 78 with file, line and column when something is wrong; 1 when a test fails or good mail would be lost.
     """

@@ -127,8 +127,8 @@ def _scanned(
 
 def _lines(tally: Tally, policy: Policy) -> Table:
     lines = policy.verdict
-    table = Table("line", title="at the lines", title_justify="left")
-    for column in ("good mail lost", "of", "share", "spam caught", "of", "share"):
+    table = Table("threshold", title="at the thresholds", title_justify="left")
+    for column in ("false positives", "of", "share", "spam caught", "of", "share"):
         table.add_column(column, justify="right")
     for name, numbers in (
         (f"spam from {lines.spam_score:g}", tally.filed),
@@ -147,8 +147,8 @@ def _lines(tally: Tally, policy: Policy) -> Table:
 
 
 def _rules(tally: Tally, policy: Policy, cost: dict[str, float]) -> Table:
-    table = Table("rule", title="rules, those first that cost good mail its inbox", title_justify="left")
-    for column in ("score", "ham", "share", "spam", "share", "ham hangs", "spam hangs", "µs"):
+    table = Table("rule", title="rules, those first that make false positives", title_justify="left")
+    for column in ("score", "ham", "share", "spam", "share", "ham by it alone", "spam by it alone", "µs"):
         table.add_column(column, justify="right")
     silent = [rule.name for rule in policy.rules if rule.enabled and rule.name not in tally.rules]
     for name, effect in tally.worst_first():

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.recheck.compared import Comparison, Judgement, Pair
+from oborona.recheck.compared import UNCERTAIN, Comparison, Judgement, Pair
 
 WIDE = 60  # columns of a subject
 
@@ -28,7 +28,7 @@ def show(comparison: Comparison) -> None:
         table = Table("verdict", title="verdicts that differ", title_justify="left")
         table.add_column("messages", justify="right")
         for change, number in comparison.changes.most_common():
-            table.add_row(change, f"{number:,}")
+            table.add_row(_change(change), f"{number:,}")
         console.print(table, markup=False, highlight=False)
     rules = list(comparison.differing_rules())
     if rules:
@@ -51,9 +51,14 @@ def show(comparison: Comparison) -> None:
         console.print(table, markup=False, highlight=False)
     for change, pairs in comparison.examples.items():
         if pairs:
-            console.print(f"{change}, such as", markup=False, highlight=False)
+            console.print(f"{_change(change)}, such as", markup=False, highlight=False)
         for pair in pairs:
             _example(console, pair)
+
+
+def _change(change: str) -> str:
+    """Return a change for people; "uncertain" alone says nothing."""
+    return change.replace(UNCERTAIN, "not known, rules could not be judged again")
 
 
 def _example(console: Terminal, pair: Pair) -> None:

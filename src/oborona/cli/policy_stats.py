@@ -73,7 +73,7 @@ class Stats:
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def stats(asked: Asked, since: float, as_json: bool) -> None:
-    """Show what each rule did to the journal's messages: how many it hit, how many hang on it, what became of them."""
+    """Show what each rule did to the journal's messages: how many it hit, how many are spam (or are not) by its score alone, what became of them."""
     found = Stats(asked.policy())
     asyncio.run(_read(asked, found, since))
     if as_json:
@@ -113,7 +113,7 @@ def _show(found: Stats) -> None:
     if found.damaged:
         console.print(f"{found.damaged:,} more are damaged in the journal", markup=False, highlight=False)
     table = Table("rule")
-    for column in ("hits", "share", "decided", "hangs on it", *(action.value for action in Action)):
+    for column in ("hits", "share", "decided", "by it alone", *(action.value for action in Action)):
         table.add_column(column, justify="right")
     for name, rule in sorted(found.rules.items(), key=lambda one: (-one[1].hits, one[0])):
         table.add_row(

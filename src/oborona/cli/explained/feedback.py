@@ -24,6 +24,7 @@ from oborona.feedback.store import Store
 from oborona.milter.personal import schema as persons
 from oborona.milter.personal.store import Store as Persons
 
+_REPORTS: Final = {What.COMPLAINT: "spam report", What.PARDON: "not-spam report"}
 _HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
 
 
@@ -86,14 +87,14 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
     """Print what was said of a message."""
     for one in said:
         who = one.person or one.source or "the site"
-        told = f"{one.time}  {one.what} of {who} by {one.way}: {one.decision}"
+        told = f"{one.time}  {_REPORTS.get(one.what, one.what)} of {who} by {one.way}: {one.decision}"
         told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
         told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
-        console.print(plain(f"said {one.id}  {told}"), markup=False, highlight=False)
+        console.print(plain(f"report {one.id}  {told}"), markup=False, highlight=False)
         lines = [*one.effects]
         if one.word is not None:
             lines.append(
-                f"word {one.word} is {one.word_state or 'forgotten'}; in the counters: {one.counted}"
+                f"label {one.word} is {one.word_state or 'forgotten'}; in the counters: {one.counted}"
             )
         lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
         lines += [f"proposed signature {name}" for name in one.proposals]
