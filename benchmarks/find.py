@@ -29,6 +29,7 @@ from benchmarks.replay import CORPUS, ROOT, entries
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import rows, schema
+from oborona.recheck.entry import Entry
 from oborona.recheck.query import parsed
 from oborona.recheck.search import Search
 
@@ -70,7 +71,7 @@ async def main(asked: argparse.Namespace) -> None:
         print(json.dumps({"pack": name, "us": round(1e6 * best, 2)}))
 
 
-def _packing(some: list[rows.Entry]) -> float:
+def _packing(some: list[Entry]) -> float:
     """Return seconds of packing one entry."""
     began = time.process_time()
     for one in some:

@@ -83,10 +83,10 @@ def not_counted(has: str, subject: Subject, identity: Identity, envelope: Envelo
         identity: what was proved.
         envelope: whose client could be allowed instead.
     """
+    signed = sorted((one.result for one in identity.dkim), key=lambda result: result is not Result.PASS)
     results = {
         "spf": identity.spf_helo.result if subject is Subject.HELO else identity.spf.result,
-        "dkim": next((one.result for one in identity.dkim if one.result is Result.PASS), None)
-        or next((one.result for one in identity.dkim), Result.NONE),
+        "dkim": signed[0] if signed else Result.NONE,
         "dmarc": identity.dmarc.result,
     }
     proofs = ", ".join(f"{name}={results[name]}" for name in _PROVED_BY[subject])

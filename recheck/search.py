@@ -185,7 +185,7 @@ def _of_term(term: Term) -> Condition:
 def _anywhere(text: str) -> Condition:
     """A word of which nobody has said where it stands."""
     sql, values = _contain(_ANYWHERE, text)
-    more = [("decided_by = ?", [text])]
+    more: list[Condition] = [("decided_by = ?", [text])]
     if _RULE_NAME.fullmatch(text):
         more.append(_rule(text))
     if action := VERDICTS.get(text.lower()):
@@ -203,7 +203,8 @@ def _contain(columns: tuple[str, ...], text: str) -> Condition:
     """A text that stands anywhere in one of some columns. SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the price."""
     if text.isascii():
         sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
-        return sql, [f"%{_escaped(text)}%"] * len(columns)
+        values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
+        return sql, values
     sql = " OR ".join(f"instr(folded({column}), ?)" for column in columns)
     return sql, [text.casefold()] * len(columns)
 

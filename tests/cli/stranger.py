@@ -23,7 +23,6 @@ from typing import Any
 
 import click
 
-import oborona.cli
 from oborona.cli import main
 
 NOBODY = 65534
@@ -122,23 +121,22 @@ def run(words: list[str], user: int, out: str) -> dict[str, Any]:
             os.environ.update(HOME="/", USER="nobody", LOGNAME="nobody")
             os.environ.pop("SUDO_USER", None)
             sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
-            sys.stdout = None if out == "closed" else io.TextIOWrapper(io.FileIO(1, "w", closefd=False))  # type: ignore[assignment]
+            sys.stdout = None if out == "closed" else io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
             sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), line_buffering=True)
             sys.argv = ["oborona", *words]
             try:
                 main()
-            except SystemExit as ended:
-                status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
             except BaseException:  # noqa: BLE001 - as Python itself would tell it
                 traceback.print_exc()
                 status = 1
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(AttributeError, ValueError):
-                    try:
-                        stream.flush()
-                    except OSError as error:
-                        sys.stderr.write(f"Exception ignored: {error}\n")
-                        status = 120
+            try:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+            except OSError as error:  # as Python tells it at its end
+                sys.stderr.write(f"Exception ignored: {error}\n")
+                status = 120
         finally:
             os._exit(status)
     os.close(writing)
@@ -206,7 +204,6 @@ if __name__ == "__main__":
     asked.add_argument("--only", default="")
     asked.add_argument("--watch", type=Path, nargs="*", default=[])
     given = asked.parse_args()
-    assert oborona.cli
     everything()
     for one in walk(given.folder, given.state, given.user, given.out, given.only, given.watch):
         print(json.dumps(one), flush=True)

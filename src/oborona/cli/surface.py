@@ -7,7 +7,7 @@ and nothing beside it, and parses its own arguments: what stands in the file is 
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,9 @@ class _ShownOption(click.Option):
     """An option whose line of help is told."""
 
     def __init__(self, told: dict[str, Any]) -> None:
-        flag = {"is_flag": True, "flag_value": True, "default": False} if told["is_flag"] else {}
+        flag: dict[str, Any] = (
+            {"is_flag": True, "flag_value": True, "default": False} if told["is_flag"] else {}
+        )
         super().__init__(
             [told["name"], *told["declared"]],
             nargs=told["nargs"],
@@ -166,7 +168,7 @@ def _place(command: click.Command) -> dict[str, str]:
 
 
 def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
-    told: MutableMapping[str, Any] = {"name": one.name, "nargs": one.nargs}
+    told: dict[str, Any] = {"name": one.name, "nargs": one.nargs}
     if isinstance(one.type, click.Choice):
         told["choices"] = [one.type.normalize_choice(choice, ctx) for choice in one.type.choices]
     elif isinstance(one.type, click.File | click.Path):
@@ -180,7 +182,7 @@ def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
         }
     else:
         told["usage"] = one.make_metavar(ctx)
-    return dict(told)
+    return told
 
 
 def _parameters(told: dict[str, Any]) -> list[click.Parameter]:
@@ -189,7 +191,7 @@ def _parameters(told: dict[str, Any]) -> list[click.Parameter]:
     ]
 
 
-def _kind(told: dict[str, Any]) -> click.ParamType | None:
+def _kind(told: dict[str, Any]) -> click.ParamType[Any] | None:
     if "choices" in told:
         return click.Choice(told["choices"], case_sensitive=False)
     if "path" in told:
