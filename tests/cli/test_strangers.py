@@ -189,12 +189,20 @@ def test_what_root_may_read_is_read_though_the_daemon_may_not(site: Path) -> Non
         (own / kind / "new").mkdir()
         (own / kind / "cur/1").write_bytes(LUNCH.replace(b"<1@", f"<{kind}@".encode()))
         (own / kind / "cur/1").chmod(0o600)
+    for name, text in (
+        ("book.csv", "Name,E-mail 1 - Value\nMaria,maria@c.example\n"),
+        ("their.list", "192.0.2.9\n"),
+    ):
+        (own / name).write_text(text)
+        (own / name).chmod(0o600)
     for words in (
         ["learn", "spam", str(own / "spam/cur/1")],
         ["learn", "ham", str(own / "ham")],
         ["check", str(own / "spam")],
         ["explain", str(own / "spam/cur/1")],
         ["signature", "propose", "--spam", str(own / "spam")],
+        ["personal", "import", "ann@b.example", str(own / "book.csv")],
+        ["list", "import", "deny", str(own / "their.list")],
     ):
         run(state, site / "policy", *words)
     assert all(path.stat().st_uid == NOBODY for path in state.iterdir()), "what was written is the daemon's"

@@ -8,6 +8,7 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
+from oborona.cli.owner import as_asker
 from oborona.cli.taught import store, warn_without_trainer
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
@@ -47,9 +48,10 @@ def import_(asked: Asked, file: Path | None, nothing: bool) -> None:
             snapshots.remove(path)
             words = "the model goes on without a base"
         else:
-            base = snapshots.read(file)  # whole, and of this layout
             try:
-                octets = file.read_bytes()
+                with as_asker():
+                    base = snapshots.read(file)  # whole, and of this layout
+                    octets = file.read_bytes()
             except OSError as error:
                 raise StoreError(f"{file}: {error.strerror or error}") from error
             write_whole(path, octets)
