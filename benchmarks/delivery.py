@@ -33,7 +33,7 @@ from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
 from oborona.policy.facts import Facts
-from oborona.policy.headers import ours
+from oborona.policy.headers import Detail, ours
 from oborona.policy.known import Known
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign
@@ -130,7 +130,9 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
     letters, entries = [], []
     for place in range(number):
         ident = numbers.next(now)
-        headers = "".join(f"{name}: {value}\r\n" for name, value in ours(verdict, sign(ident, key)))
+        headers = "".join(
+            f"{name}: {value}\r\n" for name, value in ours(verdict, sign(ident, key), Detail.NAMES)
+        )
         letters.append(
             b"From: Ann <%b>\r\nMessage-ID: <%d@a.example>\r\n%b\r\n%b"
             % (ANN.encode(), place, headers.encode(), LINE * (row.size // len(LINE)))

@@ -54,7 +54,7 @@ def marks(rests: Judged, message: Gathered, site: str) -> tuple[AddHeader | Remo
     return (
         *_removals(message, site),
         *_results(rests.scan, site),
-        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident)),
+        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident, rests.detail)),
     )
 
 
@@ -74,6 +74,7 @@ def judged(
     return Judged(
         verdict=result.verdict if isinstance(result, Scan) else result,
         ident=sign(ident, bench.signing_key),
+        detail=bench.detail,
         reference=to_text(ident),
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,

@@ -11,6 +11,7 @@ from oborona.config import Work
 from oborona.feedback.events.model import Event
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.status import Tally
+from oborona.policy.headers import Detail
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
 from oborona.policy.scan import Scan, Site
@@ -72,6 +73,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     site: Site
     settings: Work
     contact: str  # said in refusals; empty = nothing
+    detail: Detail = Detail.NAMES  # how much headers say of why
     policy: InForce
     counters: CounterWriter
     journal: Callable[[Entry], None]

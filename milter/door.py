@@ -72,7 +72,13 @@ class Once(Protocol):
     """What answers a protocol without connections of its own: each question tells all that is known."""
 
     async def glance(
-        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
     ) -> Reply:
         """All that is known at a stage, told at once: by a protocol that knows no connections.
 
@@ -81,6 +87,7 @@ class Once(Protocol):
             envelope: as far as it is known, its recipient the last one; `own` and `traps` are the door's to find out.
             port: of ours, where the client came in; empty = unknown.
             after: the stage that was asked about before; None: none was.
+            reached: how far SMTP has come, where that is beyond the stage.
         """
         ...
 

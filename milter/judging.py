@@ -220,9 +220,10 @@ def log_verdict(
     verdict: Verdict,
     *,
     stage: Stage,
+    recipients: int | None = None,
     **more: object,
 ) -> None:
-    """Count and log a verdict, in one line."""
+    """Count and log a verdict, in one line; `recipients` is how many there were, where the envelope names only some."""
     bench.tally.count(stage, verdict.action)
     event(
         log,
@@ -233,7 +234,7 @@ def log_verdict(
         client=envelope.client.ip,
         helo=envelope.helo,
         sender=envelope.sender,
-        recipients=len(envelope.recipients),
+        recipients=len(envelope.recipients) if recipients is None else recipients,
         recipient=envelope.recipients[0] if envelope.recipients else "",
         stage=stage,
         verdict=verdict.action,

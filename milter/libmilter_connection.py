@@ -1,7 +1,8 @@
 """One connection of the libmilter transport: what its callbacks do in libmilter's threads, and how the loop hears of it.
 
 Headers and body are gathered in the thread.  Steps that nobody waits for are put by, and go to the loop in order with the
-next one that is waited for, so that a message costs one change of threads for each answer.  libmilter calls back one step of a
+next one that is waited for, so that a message costs one change of threads for each answer; but where a refusal may follow, client and sender go at once, to be
+judged until then.  libmilter calls back one step of a
 connection at a time, though not always from the same thread.
 """
 
@@ -127,7 +128,9 @@ class LibmilterConnection:
         ip, port = (str(address[0]), int(address[1])) if isinstance(address, tuple) else ("", 0)
         self._learn(_CONNECT)
         client = arguments.client(host, ip, port)
-        return self._stage(Stage.CONNECT, lambda: self._guard.ask(self._door.connect(client)))
+        code = self._stage(Stage.CONNECT, lambda: self._guard.ask(self._door.connect(client)))
+        self._ahead()
+        return code
 
     def helo(self, name: str) -> int:
         """HELO or EHLO."""
@@ -141,6 +144,7 @@ class LibmilterConnection:
         self._learn(_MAIL)
         code = self._stage(Stage.SENDER, lambda: self._guard.ask(self._door.mail(sender, params)))
         self._in_message = code in (milter.CONTINUE, milter.NOREPLY)
+        self._ahead()
         return code
 
     def rcpt(self, argument: bytes, *more: bytes) -> int:
@@ -224,6 +228,11 @@ class LibmilterConnection:
         if len(self._put_by) >= MAX_PUT_BY:
             self._hand_over()
         return self._silent
+
+    def _ahead(self) -> None:
+        """Hand over what was put by, where it is judged until somebody waits for it."""
+        if self._put_by and self.terms.waits:
+            self._hand_over()
 
     def _ask(self, step: Step) -> Reply:
         answer: Future[Reply] = Future()

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.policy.headers import Detail
 from oborona.policy.scan import Scan
 from oborona.types import Verdict
 
@@ -80,6 +81,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     ident: str  # as in X-Mras-Id: the journal's, signed
     reference: str  # under which the log has it
+    detail: Detail = Detail.NAMES  # how much the message's headers say of why
     spam_score: float  # the lines of the policy
     reject_score: float
     karma: float | None = None  # -100 to 100; None: it was not looked up

@@ -2,40 +2,27 @@
 
     connect → helo → mail → rcpt… → end of message → mail → …
 
-Every wait has a deadline, every call a crash barrier: past either, a stage refuses nobody; of the message see `oborona.milter.judging`.  Nothing of one message
+What is judged before the content is `oborona.milter.early`'s, the message `oborona.milter.judging`'s.  Nothing of one message
 is left when the next begins; what belongs to the connection is its client and its HELO.  A protocol without connections of its own tells all at once:
 `glance` at a stage, or the `whole` message.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Final
 
-from oborona.milter.answering import judged, words
 from oborona.milter.bench import Bench
+from oborona.milter.early import Early
 from oborona.milter.gather import Gathered
-from oborona.milter.judging import judge, log_fault, log_verdict, tried
-from oborona.milter.log import event
+from oborona.milter.judging import judge, tried
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.probe import believed
-from oborona.milter.reply import CONTINUE, Answer, Reply, refuse
-from oborona.policy.glance import glance
-from oborona.policy.history import REPIP_BAD
+from oborona.milter.reply import CONTINUE, Answer, Reply
 from oborona.policy.load import Policy
-from oborona.policy.settling import settle_refused
-from oborona.recheck.ident import to_text
-from oborona.types import Action, Client, Envelope, Stage
+from oborona.policy.stages import said_at
+from oborona.types import Client, Envelope, Stage
 
-log = logging.getLogger("oborona.session")
-
-_PLACES: Final = {
-    Stage.CONNECT: (554, "Connection"),
-    Stage.SENDER: (550, "Sender"),
-    Stage.RECIPIENT: (550, "Recipient"),
-}
 _BEFORE_CONTENT: Final = (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
 
 
@@ -53,7 +40,7 @@ class Session:
         self._macros: dict[str, str] = {}
         self._client = Client()
         self._own = False
-        self._inquirer = bench.inquire()
+        self._begin()
         self._helo = ""
         self._sender = ""
         self._recipients: list[str] = []
@@ -62,8 +49,9 @@ class Session:
 
     @property
     def waits(self) -> frozenset[Stage]:
-        """Stages where the policy of this moment can refuse before the content."""
-        return self._bench.deciding(self._bench.policy.current)
+        """Stages where the policy of this moment refuses before the content."""
+        policy = self._bench.policy.current
+        return said_at(self._bench.deciding(policy), policy)
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
@@ -79,7 +67,7 @@ class Session:
         if client.login:
             self._macros["auth_authen"] = client.login
         self._own = self._bench.own(client.ip, port)
-        self._inquirer = self._bench.inquire()
+        self._begin()
         return await self._stage(Stage.CONNECT)
 
     async def helo(self, name: str) -> Reply:
@@ -108,19 +96,33 @@ class Session:
         """Judge the whole message, answer, and then count, journal and log it."""
         policy = self._policy or await self._bench.policy.now()
         envelope, probe = self._envelope(), self._probe
+        self._early.end_message()
         self._forget()
         judging = tried if probe else judge
         return await judging(self._bench, message, envelope, self._inquirer, policy)
 
     async def glance(
-        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
     ) -> Reply:
         """Judge what is known at a stage, of a client that nobody told before."""
         self._meet(envelope, port)
+        policy = self._policy = await self._bench.policy.now()
+        first = policy.verdict.first
+        if (reached or stage).order < first.order:
+            return CONTINUE  # nothing is said yet, and this is forgotten when it is asked again
         reply = CONTINUE
         for one in _BEFORE_CONTENT:
-            if one.order <= stage.order and (after is None or one.order > after.order):
-                reply = await self._stage(one)
+            # what was asked about before anything was said comes again
+            if one.order <= stage.order and (
+                after is None or after.order < first.order or one.order > after.order
+            ):
+                reply = await self._stage(one, reached=reached if one is stage else None)
                 if reply.answer is not Answer.CONTINUE:
                     break
         return reply
@@ -137,10 +139,15 @@ class Session:
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
         self._macros |= {"auth_authen": envelope.login or envelope.client.login, "i": envelope.queue_id}
         self._own = self._bench.own(envelope.client.ip, port)
+        self._begin()
+
+    def _begin(self) -> None:
         self._inquirer = self._bench.inquire()
+        self._early = Early(self._bench, self._inquirer, content=self._content)
 
     def abort(self) -> None:
         """Forget the message at hand."""
+        self._early.end_message()
         self._inquirer.end_message()
         self._forget()
 
@@ -154,6 +161,7 @@ class Session:
     def close(self) -> None:
         """Forget everything: the connection is over."""
         self.abort()
+        self._early.close()
         self._inquirer.close()
         self._macros.clear()
         self._client, self._helo, self._own = Client(), "", False
@@ -169,51 +177,8 @@ class Session:
             queue_id=self._macros.get("i", ""),
         )
 
-    async def _stage(self, stage: Stage) -> Reply:
-        """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
+    async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> Reply:
         if self._probe:
             return CONTINUE
-        bench = self._bench
-        policy = self._policy or await bench.policy.now()
-        deciding = bench.deciding(policy)
-        if stage not in deciding:
-            later = self._content or any(one.order > stage.order for one in deciding)
-            if later and stage.order >= policy.verdict.first.order:
-                self._inquirer.begin(
-                    stage, self._envelope(), policy
-                )  # who waits later finds the answers there
-            return CONTINUE
-        now, envelope = bench.clock(), self._envelope()
-        ident = bench.numbers.next(now)
-        try:
-            async with asyncio.timeout(bench.settings.command_deadline_s):
-                seen = await glance(envelope, stage, bench.site, policy, self._inquirer, now=now)
-        except Exception as error:  # noqa: BLE001 - the crash barrier
-            log_fault(ident, error, stage)
-            return CONTINUE
-        for fault in seen.faults:
-            event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
-        rests = judged(bench, seen.verdict, ident, policy, karma=seen.karma)
-        if seen.verdict.action not in (Action.REJECT, Action.TEMPFAIL) or not policy.verdict.refuse:
-            if seen.wait_s:
-                await asyncio.sleep(seen.wait_s)
-            return Reply(judged=rests)
-        log_verdict(bench, ident, policy, envelope, seen.verdict, stage=stage)
-        if seen.verdict.action is Action.TEMPFAIL:
-            return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
-        asyncio.get_running_loop().call_soon(self._settle_refused, envelope, now)
-        decided = seen.verdict.decided_by
-        listed = next((one for one in policy.dns_lists if one.name == decided), None)
-        client = decided == REPIP_BAD or (listed and all(of.stage is Stage.CONNECT for of in listed.of))
-        code, place = _PLACES[
-            Stage.CONNECT if client else stage
-        ]  # a sender is not to blame for his mail server
-        why = f", listed by {decided}" if listed else ""
-        return refuse(code, "5.7.1", words(bench, f"{place} refused{why}", ident), rests)
-
-    def _settle_refused(self, envelope: Envelope, now: float) -> None:
-        site, counters = self._bench.site, self._bench.counters
-        try:
-            settle_refused(envelope, site.hasher, site.places.find(envelope.client.ip), counters, now=now)
-        except Exception:
-            log.exception("fault in counting a refusal")  # which no mail hangs on
+        policy = self._policy or await self._bench.policy.now()
+        return await self._early.at(stage, self._envelope(), policy, reached=reached)

@@ -66,6 +66,7 @@ from oborona.milter.trapping import Trapping
 from oborona.policy.before import Before
 from oborona.policy.engines import Alone
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.headers import Detail
 from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
 from oborona.policy.ports import CounterReader
@@ -189,6 +190,7 @@ class Worker:
                 settings=self._settings.worker,
                 crowd=crowd,
                 contact=self._settings.site.contact,
+                detail=Detail(self._settings.headers.reason),
                 policy=self._policy,
                 counters=counters,
                 journal=journal.append,
@@ -307,6 +309,7 @@ class Worker:
         settings = self._settings
         bench = DeliveryBench(
             settings=settings.doors.delivery,
+            detail=Detail(settings.headers.reason),
             name=self._name,
             signing_key=keys.signature,
             entries=journal,

@@ -68,7 +68,7 @@ async def glance(
     pin_address(known, pinned)
     standings = client_standings(known, pinned, own=is_own(envelope))
     wait_s = 0.0
-    if stage is policy.verdict.first and not is_own(envelope):
+    if stage is Stage.CONNECT and not is_own(envelope):
         by_history, wait_s = _remembered(known, envelope, policy)
         if by_history is not None:
             return Glance(verdict=by_history, faults=faults, karma=float(karma(standings).value))

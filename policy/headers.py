@@ -6,10 +6,12 @@ Source: RFC 8601 section 5 (removing forged Authentication-Results); the X-Mras 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from email.header import Header
+from enum import StrEnum
 from typing import Final
 
-from oborona.types import Action, Verdict
+from oborona.types import Action, Mode, Verdict
 
 FAMILY: Final = "x-mras"
 FLAG: Final = "x-spam-flag"
@@ -72,45 +74,94 @@ def _authserv_id(value: str) -> str | None:
     return None
 
 
-def reason(verdict: Verdict) -> str:
-    """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no rule; each rule's part, heaviest first,
-    those in shadow mode marked and last; what everything in shadow mode would have made of it.
+class Detail(StrEnum):
+    """How much a message says of why."""
+
+    FULL = "full"  # rules with scores and words, those in shadow mode too
+    NAMES = "names"  # of live rules
+    NONE = "none"  # neither reason nor score
+
+
+def reason(verdict: Verdict, detail: Detail = Detail.FULL) -> str:
+    """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no rule; then the rules, heaviest first.
+
+    Args:
+        verdict: of a message or a stage.
+        detail: full: with each rule's part and words, those in shadow mode marked and last, and what everything in shadow mode would have made of
+            it.  names: those of live rules alone.  none: empty; but the name of a list that decided whatever the score, which says
+            nothing of scores, and by which copies are delivered.
     """
-    parts = [] if any(hit.name == verdict.decided_by for hit in verdict.rules) else [verdict.decided_by]
-    if not verdict.rules:
+    if detail is Detail.NONE:
+        first = verdict.rules[0] if verdict.rules else None
+        return first.name if first and first.name == verdict.decided_by and not first.score else ""
+    full = detail is Detail.FULL
+    hits = [
+        hit
+        for hit in verdict.rules
+        if full or (hit.mode is Mode.LIVE and (hit.score or hit.name == verdict.decided_by))
+    ]
+    parts = [] if any(hit.name == verdict.decided_by for hit in hits) else [verdict.decided_by]
+    if full and not hits:
         parts = [f"{verdict.decided_by}(no rule fired)"]
-    room = REASON_LENGTH
-    for place, hit in enumerate(verdict.rules):
-        part = f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
-        room -= len(part) + 1
-        if room < 0:
-            parts.append(f"({len(verdict.rules) - place} more)")
-            break
-        parts.append(part)
-    if verdict.would is not None:
+    parts += _shortened(
+        f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
+        if full
+        else hit.name
+        for hit in hits
+    )
+    if full and verdict.would is not None:
         parts.append(f"would:{verdict.would.action}={verdict.would.score:.1f}[shadow]")
     return " ".join(parts)
 
 
-def ours(verdict: Verdict, ident: str) -> tuple[tuple[str, str], ...]:
+def _shortened(parts: Iterable[str]) -> list[str]:
+    """Return as many as there is room for, and how many more there are."""
+    every, room = list(parts), REASON_LENGTH
+    for place, part in enumerate(every):
+        room -= len(part) + 1
+        if room < 0:
+            return [*every[:place], f"({len(every) - place} more)"]
+    return every
+
+
+def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str], ...]:
     """Return the headers of a message that passes, in the order they are written; its trace header is `trace`'s.
 
     Args:
         verdict: accept, spam, or reject where refusing is switched off.
         ident: the signed journal id.
+        detail: how much they say of why.
 
     Returns:
         Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998 octets.
     """
-    headers = [
-        ("X-Mras", WORDS[verdict.action]),
-        ("X-Mras-Score", f"{verdict.score:.1f} / {verdict.line:g}"),
-        ("X-Mras-Reason", fold(reason(verdict), len("X-Mras-Reason: "))),
-        ("X-Mras-Id", ident),
-    ]
+    headers = of_verdict(
+        verdict.action,
+        None if detail is Detail.NONE else verdict.score,
+        verdict.line,
+        reason(verdict, detail),
+    )
+    headers.append(("X-Mras-Id", ident))
     if verdict.action is not Action.ACCEPT:
         headers.append(("X-Spam-Flag", "YES"))
     return tuple(headers)
+
+
+def of_verdict(action: Action, score: float | None, line: float, why: str) -> list[tuple[str, str]]:
+    """Return the headers that say a verdict.
+
+    Args:
+        action: as of `ours`.
+        score: None: it is not told.
+        line: that the score was held to.
+        why: one line; empty: it is not told.
+    """
+    headers = [("X-Mras", WORDS[action])]
+    if score is not None:
+        headers.append(("X-Mras-Score", f"{score:.1f} / {line:g}"))
+    if why:
+        headers.append(("X-Mras-Reason", fold(why, len("X-Mras-Reason: "))))
+    return headers
 
 
 def trace(results: str) -> tuple[str, str]:

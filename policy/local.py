@@ -27,6 +27,8 @@ _PROVED_BY: Final = {
     Subject.FROM: ("spf", "dkim", "dmarc"),
 }
 """What anybody can write → what proves it."""
+_MACHINE: Final = frozenset({Subject.CLIENT, Subject.RDNS, Subject.HELO})
+"""What is said of where mail comes from, and not of whom: one of our people who logs in there is kept out by none of it."""
 
 
 def match(
@@ -45,6 +47,8 @@ def match(
         return None
     for subject, values in _values(envelope, stage, author):
         found = [lists.look(subject, value) for value in values]
+        if envelope.login and subject in _MACHINE:
+            found = [one if one is None or one.action is ListAction.ALLOW else None for one in found]
         for one in found:
             if one is not None and one.action is ListAction.DENY:
                 return one

@@ -96,13 +96,16 @@ class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
     refuse: Annotated[bool, Meta(description="Refuse mail at all; else it goes to the spam folder.")] = True
     clients_at: Annotated[
-        Literal["connect", "sender"],
-        Meta(description="Judge clients when they connect, or at MAIL FROM, when it is known who logged in."),
-    ] = "connect"
+        Literal["connect", "sender", "recipient"],
+        Meta(
+            description="Where clients are refused, and the earliest place where anybody is: when they connect, at MAIL FROM, or at"
+            " RCPT TO, where they see why and the log knows sender and recipient. They are judged when they connect."
+        ),
+    ] = "recipient"
 
     @property
     def first(self) -> Stage:
-        """The stage at which a client is judged, and asked about."""
+        """The earliest stage at which anybody is refused."""
         return Stage(self.clients_at)
 
 

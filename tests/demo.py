@@ -70,7 +70,7 @@ def main(messages: int, variants: int, seed: int, keep: bool) -> None:
         try:
             with console.status("starting Dovecot, Oborona and Postfix"):
                 dovecot = stack.enter_context(Dovecot())
-                oborona = stack.enter_context(Oborona())
+                oborona = stack.enter_context(Oborona({"headers.reason": "full"}))
                 postfix = stack.enter_context(
                     Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}")
                 )

@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 from oborona.milter.delivery.marks import Mark, Marks
-from oborona.policy.headers import reason
+from oborona.policy.headers import Detail, reason
 from oborona.policy.personal import PERSONAL, Outcome
 from oborona.recheck.entry import Entry
 from oborona.types import Action, RuleHit, Verdict
 
 SPAM: Final = frozenset({Action.SPAM, Action.REJECT})  # to the spam folder
-_PERSONAL_PART: Final = re.compile(PERSONAL + r"=0\.0(?:\(.*?\))?(?: |\Z)")
+_PERSONAL_PART: Final = re.compile(PERSONAL + r"(?:=0\.0(?:\(.*?\))?)?(?: |\Z)")
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,19 +37,20 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[int, ...]  # of its recipients, in order
 
 
-def given(marks: Marks, outcome: Outcome, entry: Entry | None) -> Given:
+def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail) -> Given:
     """Return what a recipient gets whose verdict is known.
 
     Args:
         marks: what the message says already.
         outcome: for the reader.
         entry: of the message; None: its headers are all that is known.
+        detail: how much headers say of why.
     """
     mark = Mark(
         action=outcome.action,
-        score=marks.score,
+        score=None if detail is Detail.NONE else marks.score,
         line=outcome.line,
-        reason=_reason(outcome, marks, entry),
+        reason=_reason(outcome, marks, entry, detail),
     )
     says = Mark(action=marks.action or Action.ACCEPT, score=marks.score, line=marks.line, reason=marks.reason)
     same = mark.action is says.action and (outcome.decided_by == PERSONAL) == personal(marks)
@@ -60,7 +61,7 @@ def given(marks: Marks, outcome: Outcome, entry: Entry | None) -> Given:
 
 def personal(marks: Marks) -> bool:
     """Tell whether a message says that lists of its readers decided."""
-    return marks.reason.startswith(f"{PERSONAL}=")
+    return _PERSONAL_PART.match(marks.reason) is not None
 
 
 def shared(every: Sequence[Given], places: Sequence[int]) -> list[Copy]:
@@ -93,7 +94,7 @@ def suffixed(address: bytes, suffix: bytes) -> bytes:
     return (head or local) + suffix + at + domain
 
 
-def _reason(outcome: Outcome, marks: Marks, entry: Entry | None) -> str:
+def _reason(outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail) -> str:
     own = (RuleHit(name=PERSONAL, score=0.0, say=outcome.say),) if outcome.decided_by == PERSONAL else ()
     if entry is not None:
         return reason(
@@ -104,7 +105,13 @@ def _reason(outcome: Outcome, marks: Marks, entry: Entry | None) -> str:
                 decided_by=outcome.decided_by,
                 rules=(*own, *(hit for hit in entry.rules if hit.name != PERSONAL)),
                 would=entry.would,
-            )
+            ),
+            detail,
         )
     rest = _PERSONAL_PART.sub("", marks.reason, count=1) if personal(marks) else marks.reason
-    return " ".join(filter(None, (*(f"{hit.name}=0.0({hit.say})" for hit in own), rest)))
+    if detail is Detail.NONE:
+        return PERSONAL if own else ""
+    full = detail is Detail.FULL
+    return " ".join(
+        filter(None, (*(f"{hit.name}=0.0({hit.say})" if full else hit.name for hit in own), rest))
+    )

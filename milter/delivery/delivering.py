@@ -31,6 +31,7 @@ from oborona.milter.delivery.next_hop import Envelope, NextHop
 from oborona.milter.log import event
 from oborona.milter.smtp.answers import Answer, own
 from oborona.milter.smtp.spooled import Spooled
+from oborona.policy.headers import Detail
 from oborona.policy.load import Policy
 from oborona.policy.personal import Persons, outcome
 from oborona.recheck.entry import Went
@@ -63,6 +64,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     """What all connections of a worker work with."""
 
     settings: Delivery
+    detail: Detail = Detail.NAMES  # how much headers say of why
     name: str  # ours
     signing_key: bytes
     entries: Entries
@@ -200,7 +202,9 @@ async def _for_readers(bench: Bench, handed: Handover, found: Marks, number: int
     for address, person in zip(addresses, people, strict=True):
         speaks = entry is not None and judged.speaks(entry, shown, found, address)
         message = of_entry if speaks and of_entry is not None else of_marks
-        every.append(copies.given(found, outcome(message, person, now), entry if speaks else None))
+        every.append(
+            copies.given(found, outcome(message, person, now), entry if speaks else None, bench.detail)
+        )
     return every
 
 

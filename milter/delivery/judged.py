@@ -23,7 +23,7 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import time_of
 from oborona.recheck.texts import TEXT_LENGTH
 from oborona.recheck.then import facts_then, readable
-from oborona.types import Proved, Verdict
+from oborona.types import Action, Proved, Verdict
 
 FIRST_LOOK_S: Final = 0.02  # until the second look; each later one waits twice as long
 FUTURE_S: Final = 60.0  # that the clock of who judged may be ahead
@@ -153,7 +153,12 @@ def of_marks(marks: Marks, shown: Shows, policy: Policy) -> Delivered:
     assert marks.action is not None
     decided_by = _FIRST.match(marks.reason)
     assert decided_by is not None
-    verdict = Verdict(action=marks.action, score=marks.score, line=marks.line, decided_by=decided_by[0])
+    verdict = Verdict(
+        action=marks.action,
+        score=_least(marks.action, policy) if marks.score is None else marks.score,
+        line=marks.line,
+        decided_by=decided_by[0],
+    )
     return _known(verdict, shown, policy)
 
 
@@ -171,6 +176,12 @@ def _known(verdict: Verdict, shown: Shows, policy: Policy) -> Delivered:
         list_id=shown.list_id,
         own=True,  # the same: a complaint of a forged name does not stand against a colleague
     )
+
+
+def _least(action: Action, policy: Policy) -> float:
+    """Return the score that a verdict tells of where it is not told itself."""
+    lines = {Action.SPAM: policy.verdict.spam_score, Action.REJECT: policy.verdict.reject_score}
+    return lines.get(action, 0.0)
 
 
 def _lists(policy: Policy) -> frozenset[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from oborona.message.findings import Findings
 from oborona.message.rfc2047 import decode_words
-from oborona.policy.headers import FLAG, WORDS, fold
+from oborona.policy.headers import FLAG, of_verdict
 from oborona.types import Action
 
 VERDICT: Final = "x-mras"
@@ -37,7 +37,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     """What a header block says of its message."""
 
     action: Action | None = None  # None: no X-Mras that we know
-    score: float = 0.0
+    score: float | None = None  # None: it is not told
     line: float = 0.0
     reason: str = ""  # unfolded, its encoded words (RFC 2047) decoded
     ident: str = ""  # as signed, unverified
@@ -48,9 +48,9 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """What a copy is to say."""
 
     action: Action
-    score: float
+    score: float | None  # None: it is not told
     line: float
-    reason: str  # one line
+    reason: str  # one line; empty: it is not told
 
 
 def read(header: bytes) -> Marks:
@@ -71,7 +71,7 @@ def read(header: bytes) -> Marks:
     score = _SCORE.fullmatch(found.get(SCORE, ""))
     return Marks(
         action=_ACTIONS.get(found.get(VERDICT, "").lower()),
-        score=float(score[1]) if score else 0.0,
+        score=float(score[1]) if score else None,
         line=float(score[2]) if score else 0.0,
         reason=" ".join(decode_words(found.get(REASON, ""), Findings()).split()),
         ident=found.get(IDENT, ""),
@@ -96,11 +96,7 @@ def marked(header: bytes, mark: Mark) -> bytes:
 
 def _fields(mark: Mark) -> list[bytes]:
     reason = "".join(letter if letter.isprintable() else "?" for letter in " ".join(mark.reason.split()))
-    written = [
-        ("X-Mras", WORDS[mark.action]),
-        ("X-Mras-Score", f"{mark.score:.1f} / {mark.line:g}"),
-        ("X-Mras-Reason", fold(reason, len("X-Mras-Reason: "))),
-    ]
+    written = of_verdict(mark.action, mark.score, mark.line, reason)
     if mark.action is not Action.ACCEPT:
         written.append(("X-Spam-Flag", "YES"))
     return [f"{name}: {value}\n".replace("\n", "\r\n").encode("ascii") for name, value in written]

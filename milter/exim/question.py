@@ -35,6 +35,7 @@ class Question(NamedTuple):
     """A request in our own words."""
 
     stage: Stage
+    reached: Stage | None  # how far SMTP has come, where that is further
     after: Stage | None  # that was asked about before
     envelope: Envelope
     port: str  # of ours, where the client came in
@@ -60,6 +61,7 @@ def question(request: Request, limit_bytes: int) -> Question:
     alone = word is Word.DATA and len(envelope.recipients) == 1
     return Question(
         stage=Stage.RECIPIENT if alone else _STAGES[word],
+        reached=Stage.CONTENT if word is Word.DATA else None,
         after=_after(said),
         envelope=envelope,
         port=_said(said, "ours"),

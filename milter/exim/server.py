@@ -109,7 +109,7 @@ class _Desk:
         session = self._sessions()
         try:
             reply = await self._guard.ask(
-                session.glance(asks.stage, asks.envelope, asks.port, after=asks.after)
+                session.glance(asks.stage, asks.envelope, asks.port, after=asks.after, reached=asks.reached)
                 if asks.message is None
                 else session.whole(asks.envelope, asks.message, asks.port)
             )

@@ -79,6 +79,7 @@ class Site:
         self.oborona = Oborona(
             {
                 "worker.processes": 1,
+                "headers.reason": "full",
                 "site.name": NAME,
                 "dns.servers": dns,
                 "paths.policy": self.folder / "policy.d",

@@ -565,12 +565,13 @@ async def test_an_early_stage_that_hangs_refuses_nobody(
     rules = LIST.replace("score = 30", "score = 300").replace('"links"]', '"links"]\nmode = "shadow"')
     desk = await Desk(tmp_path, rules + RULES.format(ip=IP)).open()
     post = Post(desk, tmp_path, command_deadline_s=0.1)
-    assert post.session.waits == {Stage.SENDER}
+    assert post.session.waits == {Stage.RECIPIENT}
     desk.dns.silent.add(name)
     async with asyncio.timeout(30):
         assert (await post.session.connect(Client(ip=IP))).answer is Said.CONTINUE
         await post.session.helo("mail.example.org")
         assert (await post.session.mail("anna@example.org", ())).answer is Said.CONTINUE
+        assert (await post.session.rcpt("bob@b.example", ())).answer is Said.CONTINUE
     assert any(record.exc_info for record in caplog.records), "the log has the deadline"
     post.session.close()
     await turns()

@@ -69,6 +69,12 @@ def restrictions(folder: Path, *stages: str, default: str = "DUNNO") -> dict[str
     return {f"smtpd_{stage}_restrictions": ask for stage in stages}
 
 
+def at_connect(oborona: Oborona, folder: Path) -> None:
+    """Have clients refused when they connect."""
+    (folder / "policy.d" / "20.toml").write_text("[verdict]\nclients_at = 'connect'\n")
+    wait(lambda: "policy loaded" in oborona.log())
+
+
 needs_postfix = pytest.mark.skipif(not available(), reason="needs Postfix and root")
 
 
@@ -91,6 +97,7 @@ def test_one_list_is_enough_to_refuse_client_sender_and_recipient(
 
 @needs_postfix
 def test_a_client_can_be_refused_before_it_says_a_word(oborona: Oborona, open_folder: Path) -> None:
+    at_connect(oborona, open_folder)
     at_once = restrictions(open_folder, "client") | {"smtpd_delay_reject": "no"}
     with Postfix(main=at_once) as postfix:
         with pytest.raises(smtplib.SMTPConnectError) as refused:
@@ -152,6 +159,7 @@ def test_a_stop_does_not_wait_for_postfix_to_close_its_idle_connections(
 def test_broken_requests_and_a_killed_worker_cost_their_own_connection(
     oborona: Oborona, open_folder: Path
 ) -> None:
+    at_connect(oborona, open_folder)
     address = f"unix:{open_folder}/policy.sock"
     bad = {"protocol_state": "CONNECT", "client_address": "192.0.2.66", "client_port": "4711"}
     with PolicyClient(address) as good, PolicyClient(address) as broken:

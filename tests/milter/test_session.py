@@ -20,6 +20,7 @@ from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
 from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.headers import Detail
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
@@ -60,6 +61,7 @@ class Table:
                 site=Site(name="mx.test", hasher=Hasher(KEY), counters=counters or self.counts),
                 settings=Work(**settings),  # type: ignore[arg-type]
                 contact="https://b.example/mail",
+                detail=Detail.FULL,
                 policy=LivePolicy(folder, SCHEMA),
                 counters=self.counts,
                 journal=journal or self.journal.append,
@@ -250,9 +252,11 @@ RULE = '[[rule]]\nname = "{name}"\nwhen = "{when}"\nscore = 300\n'
 
 async def test_stages_wait_only_where_rules_can_refuse(tmp_path: Path) -> None:
     off = '[repip]\nbad = "none"\n'
-    assert Table(tmp_path / "a").session.waits == {Stage.CONNECT}, "RepIP is on by itself"
+    assert Table(tmp_path / "a").session.waits == {Stage.RECIPIENT}, "RepIP is on by itself"
     assert Table(tmp_path / "c", off).session.waits == frozenset()
     rules = off + RULE.format(name="BANNED", when="client.ip == '192.0.2.66'")
+    assert Table(tmp_path / "b", rules).session.waits == {Stage.RECIPIENT}
+    (tmp_path / "b" / "20.toml").write_text("[verdict]\nclients_at = 'connect'\n")
     assert Table(tmp_path / "b", rules).session.waits == {Stage.CONNECT}
 
 
@@ -262,6 +266,7 @@ async def test_each_stage_refuses_with_its_code_and_counts_nobody(tmp_path: Path
         + RULE.format(name="FORGED", when="helo == 'b.example'")
         + RULE.format(name="NOBODY", when="recipient == 'nobody@b.example'")
     )
+    (tmp_path / "20.toml").write_text("[verdict]\nclients_at = 'connect'\n")
     table = Table(tmp_path, rules)
     refused = await table.session.connect(Client(ip="192.0.2.66"))
     assert (refused.code, refused.enhanced) == (554, "5.7.1")
@@ -290,6 +295,8 @@ async def test_a_fault_at_an_early_stage_refuses_nobody(
         counters=Broken(RuntimeError("bug")),
     )
     assert (await table.session.connect(Client(ip="192.0.2.66"))).answer is Answer.CONTINUE
+    await table.session.mail("ann@a.example", ())
+    assert (await table.session.rcpt("bob@b.example", ())).answer is Answer.CONTINUE
     assert any(record.exc_info for record in caplog.records)
 
 

@@ -1,4 +1,4 @@
-"""A session where something is decided before the content, or put off at its end: the words, the waits, and what is left in counters and journal."""
+"""A session where clients are refused when they connect, or mail is put off at its end: the words, the waits, and what is left in counters and journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.milter.reply import Answer, Reply
-from oborona.types import Action, Amounts, Client, Envelope, Stage
+from oborona.types import Action, Amounts, Client, Envelope
 from tests.milter.test_session import KEY, NOW, RULE, Table, added
 
 IP = "192.0.2.66"
@@ -23,6 +23,11 @@ KEPT_OUT = (
 GREY = "[greylist]\nenabled = true\n" + RULE.format(name="GREY", when="contains(subject, 'lunch')").replace(
     "300", "70"
 )
+
+
+@pytest.fixture(autouse=True)
+def _at_connect(tmp_path: Path) -> None:
+    tmp_path.joinpath("05.toml").write_text("[verdict]\nclients_at = 'connect'\n")
 
 
 def remember(table: Table, amounts: Amounts, when: float = NOW) -> None:
@@ -125,22 +130,6 @@ async def test_who_logged_in_is_never_put_off(tmp_path: Path) -> None:
     await connect(table)
     table.session.learn({"auth_authen": "ann"})
     assert (await table.message()).answer is Answer.ACCEPT
-
-
-async def test_where_clients_are_judged_at_mail_from_who_logged_in_is_asked_nothing_about(
-    tmp_path: Path,
-) -> None:
-    tmp_path.joinpath("05.toml").write_text("[verdict]\nclients_at = 'sender'\n")
-    table = Table(tmp_path, RULE.format(name="BANNED", when="client.ip == '203.0.113.66' and not client.own"))
-    banned = Client(ip="203.0.113.66")
-    assert table.session.waits == {Stage.SENDER}
-    assert (await table.session.connect(banned)).answer is Answer.CONTINUE
-    assert table.dns.asked == []
-    table.session.learn({"auth_authen": "ann"})
-    assert (await table.session.mail("ann@b.example", ())).answer is Answer.CONTINUE
-    assert table.dns.asked == []
-    assert (await table.session.connect(banned)).answer is Answer.CONTINUE
-    assert (await table.session.mail("x@x.example", ())).code == 550
 
 
 async def test_a_login_that_is_told_with_the_client_counts_at_once(tmp_path: Path) -> None:

@@ -85,11 +85,30 @@ async def test_a_glance_says_what_the_stages_say(tmp_path: Path, told: Envelope)
 
 
 async def test_a_stage_that_was_asked_about_is_not_judged_again(tmp_path: Path) -> None:
+    tmp_path.joinpath("05.toml").write_text("[verdict]\nclients_at = 'connect'\n")
     table = Table(tmp_path, RULES)
     told = envelope(ip="192.0.2.66")
     assert (await table.session.glance(Stage.CONNECT, told, "")).code == 554
     first = await table.session.glance(Stage.RECIPIENT, told, "", after=Stage.SENDER)
     assert first.code == 550, "the recipient's stage knows the client too: its words are its own"
+
+
+async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he_is(tmp_path: Path) -> None:
+    table = Table(tmp_path, RULES)
+    told = envelope(ip="192.0.2.66")
+    for stage in (Stage.CONNECT, Stage.SENDER):
+        assert (await table.session.glance(stage, told, "")).answer is Answer.CONTINUE
+    for after in (None, Stage.CONNECT, Stage.SENDER):
+        refused = await table.session.glance(Stage.RECIPIENT, told, "", after=after)
+        assert said(refused)[1:] == (554, "5.7.1", "Connection refused")
+
+
+async def test_who_asks_behind_the_recipients_hears_it_of_client_and_sender(tmp_path: Path) -> None:
+    table = Table(tmp_path, RULES)
+    for told, code in ((envelope(ip="192.0.2.66"), 554), (envelope(sender="evil@a.example"), 550)):
+        assert (await table.session.glance(Stage.SENDER, told, "", reached=Stage.CONTENT)).code == code
+    one_of_several = envelope(to="nobody@b.example")
+    assert (await table.session.glance(Stage.SENDER, one_of_several, "", reached=Stage.CONTENT)).code == 0
 
 
 async def test_a_glance_at_connect_does_not_judge_the_sender(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from oborona.policy.engine_table import EngineName, EnginesTable
 from oborona.policy.engines import Asked, EngineSays, Says, says, together, told
 from oborona.policy.evidence import Evidence
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.headers import ours
+from oborona.policy.headers import Detail, ours
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.personal import PERSONAL
 from oborona.policy.rules import VerdictLines
@@ -167,7 +167,7 @@ def test_nobody_else_changes_nothing() -> None:
 def test_who_decided_says_why_in_the_header() -> None:
     found = together(verdict(Action.ACCEPT), [SPAMD[Says.PERHAPS], OF[Says.CERTAIN]], TABLE, LINES)
     assert found.decided_by == "ENGINE_RSPAMD"
-    headers = dict(ours(found, "id"))
+    headers = dict(ours(found, "id", Detail.FULL))
     reason = headers["X-Mras-Reason"].replace("\n\t", " ")
     assert reason.startswith(
         "ENGINE_RSPAMD=0.0(reject 15.2 / 15: SYM_A, SYM_B) ENGINE_SPAMD=0.0(spam 5.0 / 5: HTML_MESSAGE) MASS_TEXT"

@@ -172,14 +172,6 @@ async def test_a_client_that_may_connect_is_not_held_against_its_history_again(t
         assert (await gate.look(WHOLE, stage)).verdict.action is Action.ACCEPT
 
 
-async def test_where_clients_are_judged_at_mail_from_their_history_is_looked_at_there(tmp_path: Path) -> None:
-    gate = Gate(tmp_path, 'clients_at = "sender"\n', history=BAD)
-    assert said(await gate.look(WHOLE, Stage.SENDER)) == (Action.REJECT, REPIP_BAD, 200.0)
-    logged_in = msgspec.structs.replace(WHOLE, login="ann")
-    assert (await gate.look(logged_in, Stage.SENDER)).verdict.action is Action.ACCEPT
-    assert (await gate.look(WHOLE, Stage.RECIPIENT)).verdict.action is Action.ACCEPT
-
-
 @pytest.mark.parametrize("said_of_it", [{"own": True}, {"login": "ann"}], ids=str)
 async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[str, object]) -> None:
     envelope = Envelope(client=CLIENT.client, **said_of_it)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.policy.headers import REASON_LENGTH, fold, foreign, ours, reason
+from oborona.policy.headers import REASON_LENGTH, Detail, fold, foreign, ours, reason
 from oborona.types import Action, Mode, RuleHit, Verdict, Would
 
 
@@ -49,7 +49,7 @@ def test_what_is_taken_away(name: str, value: str, is_foreign: bool) -> None:
 
 
 def test_good_mail_says_why_too() -> None:
-    headers = dict(ours(verdict(Action.ACCEPT), "ID.SIG"))
+    headers = dict(ours(verdict(Action.ACCEPT), "ID.SIG", Detail.FULL))
     assert headers == {
         "X-Mras": "Ok",
         "X-Mras-Score": "37.5 / 100",
@@ -60,9 +60,40 @@ def test_good_mail_says_why_too() -> None:
 
 @pytest.mark.parametrize(("action", "word"), [(Action.SPAM, "Probable"), (Action.REJECT, "Spam")])
 def test_spam_carries_the_flag_that_clients_know(action: Action, word: str) -> None:
-    headers = dict(ours(verdict(action), "ID.SIG"))
+    headers = dict(ours(verdict(action), "ID.SIG", Detail.NONE))
     assert headers["X-Mras"] == word
     assert headers["X-Spam-Flag"] == "YES"
+
+
+ALL_SORTS = (
+    RuleHit(name="MASS_TEXT", score=90, say="seen 412 in 1h from 96 addresses"),
+    RuleHit(name="KNOWN", score=-20),
+    RuleHit(name="QUIET", score=7.5),
+    RuleHit(name="CUT_OFF", score=0.0, say="0 of 5, cap 90 of MASS"),
+    RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
+)
+
+
+def test_by_names_alone_nobody_learns_scores_words_or_what_is_on_trial() -> None:
+    found = msgspec.structs.replace(
+        verdict(Action.SPAM, *ALL_SORTS),
+        would=Would(action=Action.REJECT, score=250, line=200, decided_by="MASS_TEXT"),
+    )
+    named = dict(ours(msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", Detail.NAMES))
+    assert named["X-Mras-Reason"] == "MASS_TEXT KNOWN QUIET"
+    assert named["X-Mras-Score"] == "37.5 / 100"
+    assert reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES) == "below-line MASS_TEXT KNOWN QUIET"
+    assert reason(verdict(Action.ACCEPT), Detail.NAMES) == "below-line"
+    many = verdict(Action.ACCEPT, *(RuleHit(name=f"RULE_{number}", score=1) for number in range(5000)))
+    assert len(reason(many, Detail.NAMES)) < REASON_LENGTH + 100
+
+
+def test_without_reason_there_is_no_score_either_and_a_list_that_decided_is_named() -> None:
+    headers = dict(ours(verdict(Action.SPAM, *ALL_SORTS), "ID.SIG", Detail.NONE))
+    assert headers == {"X-Mras": "Probable", "X-Mras-Id": "ID.SIG", "X-Spam-Flag": "YES"}
+    listed = RuleHit(name="PERSONAL", score=0.0, say="their list: deny address ann@a.example")
+    decided = msgspec.structs.replace(verdict(Action.SPAM, listed, *ALL_SORTS), decided_by="PERSONAL")
+    assert dict(ours(decided, "ID.SIG", Detail.NONE))["X-Mras-Reason"] == "PERSONAL"
 
 
 def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.stages import awaited, deciding
+from oborona.policy.stages import awaited, deciding, said_at
 from oborona.types import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,8 +89,24 @@ def test_what_rules_name_is_awaited_from_their_stage_on(tmp_path: Path) -> None:
     assert awaited(policy, Stage.RECIPIENT) == (True, True)
 
 
-def test_clients_can_be_judged_once_it_is_known_who_logged_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("at", "of", "stages"),
+    [
+        ("connect", "client", {Stage.CONNECT}),
+        ("sender", "client", {Stage.SENDER}),
+        ("recipient", "client", {Stage.RECIPIENT}),
+        ("connect", "sender", {Stage.SENDER}),
+        ("sender", "sender", {Stage.SENDER}),
+        ("recipient", "sender", {Stage.RECIPIENT}),
+    ],
+)
+def test_nobody_waits_before_the_place_where_clients_are_refused(
+    tmp_path: Path, at: str, of: str, stages: set[Stage]
+) -> None:
     (tmp_path / "10.toml").write_text(
-        "[verdict]\nclients_at = 'sender'\n" + LIST.format(of='["client"]', score=200)
+        f"[verdict]\nclients_at = '{at}'\n" + LIST.format(of=f'["{of}"]', score=200)
     )
-    assert deciding(load_policy(tmp_path, SCHEMA)) == {Stage.SENDER}
+    policy = load_policy(tmp_path, SCHEMA)
+    falls = deciding(policy)
+    assert falls == {Stage.CONNECT if of == "client" else Stage.SENDER}
+    assert said_at(falls, policy) == stages

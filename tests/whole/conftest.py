@@ -64,7 +64,7 @@ class Way:
 def way() -> Iterator[Way]:
     with (
         Dovecot() as dovecot,
-        Oborona({"site.name": "mx.example.test", "worker.processes": 2}) as oborona,
+        Oborona({"site.name": "mx.example.test", "worker.processes": 2, "headers.reason": "full"}) as oborona,
         Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}") as postfix,
     ):
         yield Way(postfix, oborona, dovecot)

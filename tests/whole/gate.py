@@ -69,6 +69,7 @@ class Gate:
             {
                 "doors.milter.listen": milter,
                 "worker.processes": 1,
+                "headers.reason": "full",
                 "site.name": "mx.example.test",
                 "site.contact": CONTACT,
                 "site.submission_ports": self.submission.port,

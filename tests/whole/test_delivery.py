@@ -150,6 +150,7 @@ def row() -> Iterator[Row]:
             "dns.servers": zones.setting,
             "paths.policy": policy,
             "worker.processes": 2,
+            "headers.reason": "full",
             "worker.drain_s": 1,
             "worker.max_message_bytes": 100_000,  # of large ones the head is enough
             "reader.enabled": False,

@@ -91,8 +91,8 @@ def encoded(value: bytes) -> str:
 def test_exim_reads_answers_to_their_end(asking: Asking, options: str) -> None:
     lines = asking.ask(
         "oborona/1 ping",
-        "oborona/1 mail ip=192.0.2.7 from64=${base64:ann@a.example}",
-        "oborona/1 mail ip=192.0.2.7 from64=${base64:evil@a.example}",
+        "oborona/1 rcpt ip=192.0.2.7 from64=${base64:ann@a.example} rcpt=joe@example.test",
+        "oborona/1 rcpt ip=192.0.2.7 from64=${base64:evil@a.example} rcpt=joe@example.test",
         "oborona/1 helo",
         options=options,
     )

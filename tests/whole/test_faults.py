@@ -230,7 +230,7 @@ def test_a_rule_on_the_client_refuses_before_the_message_is_sent(
     rule = '[[rule]]\nname = "BANNED"\nwhen = "client.ip == \'192.0.2.66\'"\nscore = 300\n'
     (open_folder / "policy.d/90-local.toml").write_text(rule)
     eventually(lambda: "policy loaded" in oborona.log())
-    assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[0].startswith(
+    assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[-1].startswith(
         "554 5.7.1 Connection refused, reference"
     )
     assert "stage=connect verdict=reject" in oborona.log()

@@ -109,7 +109,7 @@ def test_a_poor_history_is_put_off_or_made_to_wait_as_the_policy_says(gate: Gate
     assert "POOR_HISTORY" in gate.verdicts(ip, 1)[0]["reason"]
 
     gate.policy('[repip]\npoor = "tempfail"\n')
-    (reply,) = gate.send(ip)
+    _, reply = gate.send(ip)
     assert reply.startswith("451 4.7.1 Try again later, reference ")
     put_off = gate.verdicts(ip, 2)[-1]
     assert (put_off["stage"], put_off["verdict"], put_off["decided_by"]) == (

@@ -55,7 +55,7 @@ ODD = (
 def oborona() -> Iterator[Oborona]:
     folder = Path(tempfile.mkdtemp(prefix="oborona-test-", dir="/tmp"))
     (folder / "10.toml").write_text(POLICY)
-    with Oborona({"paths.policy": folder, "worker.processes": 1}) as oborona:
+    with Oborona({"paths.policy": folder, "worker.processes": 1, "headers.reason": "full"}) as oborona:
         yield oborona
     shutil.rmtree(folder)
 
@@ -99,17 +99,21 @@ def test_spam_goes_to_the_folder_for_it(smtpd: Opensmtpd) -> None:
 
 
 @pytest.mark.parametrize("ip", ["192.0.2.66", "2001:db8::66"])
-def test_a_client_is_refused_at_connect(smtpd: Opensmtpd, ip: str) -> None:
-    with pytest.raises(smtplib.SMTPConnectError) as refused:
-        smtpd.client(ip)
-    assert refused.value.smtp_code == 554
-    assert "5.7.1 Connection refused" in str(refused.value.smtp_error)
+def test_a_client_is_refused_at_rcpt(smtpd: Opensmtpd, ip: str) -> None:
+    with smtpd.client(ip) as smtp:
+        smtp.ehlo("client.test")
+        assert smtp.mail("ann@a.example")[0] == 250
+        said = [smtp.rcpt(f"{name}@example.test") for name in ("ann", "joe")]
+        assert {code for code, _ in said} == {554}
+        assert len({text for _, text in said}) == 1
+        assert said[0][1].startswith(b"5.7.1 Connection refused, reference ")
 
 
 def test_sender_and_recipient_and_message_are_refused_each_at_its_stage(smtpd: Opensmtpd) -> None:
     with smtpd.client("192.0.2.9") as smtp:
         smtp.ehlo("Liar.Example")
-        code, text = smtp.mail("ann@a.example")
+        assert smtp.mail("ann@a.example")[0] == 250
+        code, text = smtp.rcpt("joe@example.test")
         assert (code, text[:21]) == (550, b"5.7.1 Sender refused,")
     with smtpd.client("192.0.2.9") as smtp:
         smtp.ehlo("client.test")

@@ -18,6 +18,7 @@ from oborona.config.doors import Milter, PolicyService, are_networks
 from oborona.config.engines import Engines
 from oborona.config.exim import Exim
 from oborona.config.export import Export
+from oborona.config.headers import Markings
 from oborona.config.http import Http
 from oborona.config.intake import Intake
 from oborona.config.learning import Learning
@@ -323,6 +324,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     site: Site = Site()
     paths: Paths = Paths()
     worker: Work = Work()
+    headers: Markings = Markings()
     doors: Doors = Doors()
     engines: Engines = Engines()
     dns: Dns = Dns()
@@ -349,6 +351,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "site": Site,
     "paths": Paths,
     "worker": Work,
+    "headers": Markings,
     **{f"doors.{door.name}": door.type for door in msgspec.structs.fields(Doors)},
     **{f"engines.{engine.name}": engine.type for engine in msgspec.structs.fields(Engines)},
     "dns": Dns,

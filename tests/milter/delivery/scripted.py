@@ -16,6 +16,7 @@ from oborona.milter.delivery.delivering import Bench, Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.headers import Detail
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.personal import Nobody, Persons
 from oborona.recheck.entry import Entry, Went
@@ -193,6 +194,7 @@ async def door(
     policy: Policy | None = None,
     spool: Path | None = None,
     clock: float = NOW,
+    detail: Detail = Detail.FULL,
     went: Callable[[Went], None] = lambda _: None,
     **settings: Any,
 ) -> AsyncIterator[Door]:
@@ -208,6 +210,7 @@ async def door(
         }
         asked |= settings
         bench = Bench(
+            detail=detail,
             settings=Delivery(**asked),
             name="mx.example.test",
             signing_key=KEY,

@@ -15,7 +15,7 @@ from oborona.milter.delivery.judged import Shows, of_marks, shows, speaks
 from oborona.milter.delivery.marks import Marks
 from oborona.milter.journaled import NOT_KEPT
 from oborona.policy.facts import Facts
-from oborona.policy.headers import ours
+from oborona.policy.headers import Detail, ours
 from oborona.policy.known import Known
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import EPOCH, sign
@@ -65,14 +65,21 @@ def judged(action: Action, rules: tuple[RuleHit, ...], *, proved: bool = True, *
     )  # fmt: skip
 
 
-def letter(one: Entry, *, signed: str = "", more: bytes = b"", queue: str = "4QUEUE0000") -> bytes:
+def letter(
+    one: Entry,
+    *,
+    signed: str = "",
+    more: bytes = b"",
+    queue: str = "4QUEUE0000",
+    detail: Detail = Detail.FULL,
+) -> bytes:
     """Return a message as the mail server hands it over, once the milter has seen it."""
     verdict = Verdict(
         action=one.verdict, score=one.score, line=one.line, decided_by=one.decided_by, rules=one.rules
     )
     lines = "".join(
         f"{name}: {value}\n".replace("\n", "\r\n")
-        for name, value in ours(verdict, signed or sign(one.id, KEY))
+        for name, value in ours(verdict, signed or sign(one.id, KEY), detail)
     )
     return (
         b"Received: from a.example\r\n\tby mx.test (Postfix) with ESMTP id %s\r\n\tfor <x>; date\r\nFrom: Ann <ann@a.example>\r\n"
@@ -110,6 +117,31 @@ async def test_one_message_to_four_people_has_four_verdicts_by_their_lists() -> 
     assert found[EVE]["X-Mras-Reason"] == "A=110.0(seen before) B=5.0"
     assert {copy["X-Mras-Id"] for copy in found.values()} == {sign(IDENT, KEY)}
     assert hop.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("detail", "score", "joe", "eve"),
+    [(Detail.NAMES, "115.0 / 100", "PERSONAL A B", "A B"), (Detail.NONE, None, "PERSONAL", None)],
+)
+@pytest.mark.parametrize("journaled", [True, False])
+async def test_a_copy_says_no_more_than_the_message_may(
+    detail: Detail, score: str | None, joe: str, eve: str | None, journaled: bool
+) -> None:
+    one = judged(Action.SPAM, SPAM)
+    looked = Written(one) if journaled else None
+    found = await delivered(letter(one, detail=detail), JOE, AMY, EVE, looked=looked, detail=detail)
+    assert {name: copy["X-Mras"] for name, copy in found.items()} == {
+        JOE: "Ok" if journaled else "Probable",
+        AMY: "Probable",
+        EVE: "Probable",
+    }
+    assert (found[EVE]["X-Mras-Score"], found[EVE]["X-Mras-Reason"]) == (score, eve)
+    if journaled:
+        assert (found[JOE]["X-Mras-Score"], found[JOE]["X-Mras-Reason"]) == (score, joe)
+    hits = (RuleHit(name="PERSONAL", score=0.0, say="the mildest for 2 recipients"), *SPAM)
+    mildest = judged(Action.ACCEPT, hits)
+    found = await delivered(letter(mildest, detail=detail), EVE, looked=Written(mildest), detail=detail)
+    assert found[EVE]["X-Mras"] == "Probable", "another reader's list decides for nobody else"
 
 
 async def test_who_has_the_same_headers_shares_a_copy_and_it_is_the_message_as_it_came() -> None:

@@ -31,6 +31,7 @@ def site() -> Iterator[Site]:
     with Rspamd() as rspamd, Clamd() as clamd:
         settings = {
             "worker.processes": 1,
+            "headers.reason": "full",
             "log.format": "json",
             "engines.rspamd.ask": rspamd.address,
             "engines.rspamd.deadline_s": 0.5,

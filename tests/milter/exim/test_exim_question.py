@@ -42,6 +42,7 @@ def test_a_request_tells_all_that_is_known() -> None:
     )
     assert told == Question(
         stage=Stage.RECIPIENT,
+        reached=None,
         after=Stage.SENDER,
         envelope=Envelope(
             client=Client(ip="192.0.2.7", name="mail.a.example", port=4711),

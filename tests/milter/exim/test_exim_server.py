@@ -40,7 +40,13 @@ class Moody:
         self._journal = journal
 
     async def glance(
-        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
     ) -> Reply:
         self._journal.append(("glance", (stage, after, port)))
         return await self._reply(envelope)

@@ -68,7 +68,13 @@ class Sitting(Session):
         return await self._reply()
 
     async def glance(
-        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
     ) -> Reply:
         self._room.glanced.append((stage, envelope, port, after))
         return await self._reply()

@@ -45,7 +45,13 @@ class Moody:
         self._house = house
 
     async def glance(
-        self, stage: Stage, envelope: Envelope, port: str, *, after: Stage | None = None
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
     ) -> Reply:
         raise AssertionError("messages alone come by this door")
 

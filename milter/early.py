@@ -1,0 +1,268 @@
+"""What is judged of one client and of its messages before the content, and where they hear of it.
+
+    judged   at connect: the client      at MAIL FROM: the sender      at RCPT TO: each recipient
+    said     there, but no earlier than `[verdict] clients_at`: where a mail server shows our words, and the log knows whose mail it is
+
+What is said later is judged meanwhile: the mail server waits for an answer at the place alone where it may be a refusal.  Who logs in before MAIL FROM is not
+refused for the address that the login came from.
+
+A message that is refused is one line in the log, however many recipients it named: when it ends, or `LOGGED_AFTER_S` after the refusal.  A client that
+went away before it could be told is one line at the end of its connection.  Every judgement has a deadline and a crash barrier: past either it refuses nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final, NamedTuple
+
+from oborona.milter.answering import judged, words
+from oborona.milter.bench import Bench
+from oborona.milter.inquiry import Inquirer
+from oborona.milter.judging import log_fault, log_verdict
+from oborona.milter.log import event
+from oborona.milter.reply import CONTINUE, Judged, Reply, refuse
+from oborona.policy.glance import Glance, glance
+from oborona.policy.history import REPIP_BAD
+from oborona.policy.load import Policy
+from oborona.policy.settling import settle_refused
+from oborona.recheck.ident import to_text
+from oborona.types import Action, Envelope, Stage
+
+LOGGED_AFTER_S: Final = (
+    2.0  # recipients come in one packet as a rule; whoever looks for a reference finds it by then
+)
+
+_PLACES: Final = {
+    Stage.CONNECT: (554, "Connection"),
+    Stage.SENDER: (550, "Sender"),
+    Stage.RECIPIENT: (550, "Recipient"),
+}
+
+log = logging.getLogger("oborona.session")
+
+
+class _Seen(NamedTuple):
+    """What was judged at a stage."""
+
+    stage: Stage
+    glance: Glance
+    envelope: Envelope  # as it was then
+    policy: Policy
+    now: float
+    ident: int
+
+    @property
+    def refuses(self) -> bool:
+        action = self.glance.verdict.action
+        return self.policy.verdict.refuse and action in (Action.REJECT, Action.TEMPFAIL)
+
+
+_Judging = asyncio.Task[_Seen | None]  # None: nothing came of it, or what was judged before refuses already
+
+
+class _Refusal:
+    """What one message, or one recipient of it, was told."""
+
+    def __init__(self, seen: _Seen, reply: Reply, ident: int, said: Stage, envelope: Envelope) -> None:
+        self.seen, self.reply, self.ident, self.said, self.envelope = seen, reply, ident, said, envelope
+        self.recipients = len(envelope.recipients)  # that were told
+        self.logged = -1  # so many recipients, in the log
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Early:
+    """The judgements of one connection.
+
+    Args:
+        bench: what the worker's sessions share.
+        inquirer: asks the DNS for this client.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what is decided by them.
+    """
+
+    def __init__(self, bench: Bench, inquirer: Inquirer, *, content: bool) -> None:
+        self._bench = bench
+        self._inquirer = inquirer
+        self._content = content
+        self._client: _Judging | None = None
+        self._sender: _Judging | None = None
+        self._client_told = False
+        self._slowed = False
+        self._refusal: _Refusal | None = None  # of the message at hand
+
+    async def at(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, reached: Stage | None = None
+    ) -> Reply:
+        """Begin to judge what is new at a stage, and say what is to be said there.
+
+        Args:
+            stage: connect, sender or recipient; told in this order.
+            envelope: as far as it is known, its recipient the last one.
+            policy: of the message.
+            reached: how far SMTP has come, where that is beyond the stage.
+        """
+        falls = self._bench.deciding(policy)
+        self._begin(stage, envelope, policy, falls)
+        if (reached or stage).order < policy.verdict.first.order:
+            return CONTINUE
+        if self._refusal is not None:
+            self._refusal.recipients += 1
+            return self._refusal.reply
+        try:
+            async with asyncio.timeout(self._bench.settings.command_deadline_s):
+                heard = await self._heard(stage, envelope, policy, falls)
+        except TimeoutError as error:
+            log_fault(self._bench.numbers.next(self._bench.clock()), error, stage)
+            return CONTINUE
+        return await self._said(heard, reached or stage, envelope)
+
+    def end_message(self) -> None:
+        """The message at hand is over."""
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            sender.cancel()
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            self._log(refusal)
+
+    def close(self) -> None:
+        """The connection is over."""
+        self.end_message()
+        client, self._client = self._client, None
+        if client is None:
+            return
+        seen = _result(client)
+        client.cancel()
+        if seen is not None and seen.refuses and not self._client_told:
+            self._settle(seen)
+            self._log(_Refusal(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope), said="never")
+
+    def _begin(self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]) -> None:
+        """Have judged, while mail goes on coming in, what can be said only later; put questions ahead for what is judged later still."""
+        if envelope.login and self._client is not None:
+            self._client.cancel()
+            self._client = None
+        if stage in falls:
+            if stage is Stage.CONNECT and not envelope.login:
+                self._client = asyncio.create_task(self._look(stage, envelope, policy))
+            elif stage is Stage.SENDER:
+                self._sender = asyncio.create_task(self._look(stage, envelope, policy, after=self._client))
+        elif (self._content or any(one.order > stage.order for one in falls)) and not self._client_refused:
+            self._inquirer.begin(stage, envelope, policy)  # who waits later finds the answers there
+
+    @property
+    def _client_refused(self) -> bool:
+        """Whether that is known by now: then there is nothing to find out for a message of his."""
+        seen = _result(self._client)
+        return seen is not None and seen.refuses
+
+    async def _heard(
+        self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
+    ) -> _Seen | None:
+        """Return the first judgement that refuses, of those that are made so far; else the last one."""
+        seen = None
+        for judging in (self._client, self._sender):
+            if judging is not None:
+                seen = await asyncio.shield(judging) or seen
+                if seen is not None and seen.refuses:
+                    return seen
+        if stage is Stage.RECIPIENT and stage in falls:
+            return await self._look(stage, envelope, policy) or seen
+        return seen
+
+    async def _look(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, after: _Judging | None = None
+    ) -> _Seen | None:
+        """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
+        bench = self._bench
+        if after is not None and (before := await asyncio.shield(after)) is not None and before.refuses:
+            return None
+        now = bench.clock()
+        ident = bench.numbers.next(now)
+        try:
+            async with asyncio.timeout(bench.settings.command_deadline_s):
+                found = await glance(envelope, stage, bench.site, policy, self._inquirer, now=now)
+        except Exception as error:  # noqa: BLE001 - the crash barrier
+            log_fault(ident, error, stage)
+            return None
+        for fault in found.faults:
+            event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
+        return _Seen(stage, found, envelope, policy, now, ident)
+
+    async def _said(self, seen: _Seen | None, said: Stage, envelope: Envelope) -> Reply:
+        """Return what the client hears of a judgement."""
+        if seen is None:
+            return CONTINUE
+        bench, verdict = self._bench, seen.glance.verdict
+        again = seen.stage is Stage.CONNECT and self._client_told  # with another message
+        ident = bench.numbers.next(bench.clock()) if again else seen.ident
+        rests = judged(bench, verdict, ident, seen.policy, karma=seen.glance.karma)
+        if not seen.refuses:
+            if seen.glance.wait_s and not self._slowed:
+                self._slowed = True
+                await asyncio.sleep(seen.glance.wait_s)
+            return Reply(judged=rests)
+        self._client_told = self._client_told or seen.stage is Stage.CONNECT
+        asyncio.get_running_loop().call_soon(self._settle, seen)
+        refusal = _Refusal(seen, _refused(bench, seen, ident, rests), ident, said, envelope)
+        if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
+            self._log(refusal)
+            return refusal.reply
+        self._refusal = refusal  # of the whole message: each of its recipients is told the same
+        if said is Stage.SENDER:
+            self._log(refusal)
+        else:
+            refusal.recipients = 1
+            refusal.timer = asyncio.get_running_loop().call_later(LOGGED_AFTER_S, self._log, refusal)
+        return refusal.reply
+
+    def _log(self, refusal: _Refusal, said: str = "") -> None:
+        """Write the line of a refusal, unless it is written."""
+        if refusal.timer is not None:
+            refusal.timer.cancel()
+        if refusal.logged == refusal.recipients:
+            return
+        refusal.logged = refusal.recipients
+        seen = refusal.seen
+        log_verdict(
+            self._bench,
+            refusal.ident,
+            seen.policy,
+            refusal.envelope,
+            seen.glance.verdict,
+            stage=seen.stage,
+            recipients=refusal.recipients,
+            said=said or refusal.said,
+        )
+
+    def _settle(self, seen: _Seen) -> None:
+        """Write down beside the counts that somebody was refused; who is only put off was not."""
+        if seen.glance.verdict.action is not Action.REJECT:
+            return
+        site, counters = self._bench.site, self._bench.counters
+        try:
+            location = site.places.find(seen.envelope.client.ip)
+            settle_refused(seen.envelope, site.hasher, location, counters, now=seen.now)
+        except Exception:
+            log.exception("fault in counting a refusal")  # which no mail hangs on
+
+
+def _result(judging: _Judging | None) -> _Seen | None:
+    """Return a judgement that is made, None of one that is not yet."""
+    return judging.result() if judging is not None and judging.done() and not judging.cancelled() else None
+
+
+def _refused(bench: Bench, seen: _Seen, ident: int, rests: Judged) -> Reply:
+    """Return a refusal in the words of SMTP."""
+    verdict, policy = seen.glance.verdict, seen.policy
+    if verdict.action is Action.TEMPFAIL:
+        return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
+    listed = next((one for one in policy.dns_lists if one.name == verdict.decided_by), None)
+    client = verdict.decided_by == REPIP_BAD or (
+        listed and all(of.stage is Stage.CONNECT for of in listed.of)
+    )
+    code, place = _PLACES[
+        Stage.CONNECT if client else seen.stage
+    ]  # a sender is not to blame for his mail server
+    why = f", listed by {listed.name}" if listed else ""
+    return refuse(code, "5.7.1", words(bench, f"{place} refused{why}", ident), rests)
