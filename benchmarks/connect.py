@@ -3,7 +3,7 @@
     python benchmarks/connect.py                       10,000 addresses, best of three runs
     python benchmarks/connect.py --profile "shipped"   where the time of one row goes
 
-Each connection is a mail server's, from its first word to its last (negotiation, connect, quit), as bytes into the native transport's connection
+Each connection is a mail server's, from its first word to its last (negotiation, connect, quit; at "recipient" HELO, MAIL and one RCPT between them), as bytes into the native transport's connection
 and bytes out of it; the socket alone is left out.  The session, the policy that ships, the counters and the log are the daemon's, in
 one process.  Every address is new, and the DNS has its answers at hand (the resolver's cache is filled), so that no row waits for
 anybody.  `stage` is the row's cost without that of the protocol alone.  No content is scanned: a scan fails the benchmark.
@@ -84,6 +84,7 @@ class Case(NamedTuple):
     bad: bool = False  # all addresses have a bad history
     listed: bool = False  # all lists have all addresses
     named: bool = True  # the mail server has verified the clients' names; else the DNS is asked
+    at: str = "connect"  # clients are refused there, and leave then
 
 
 CASES: Final = (
@@ -96,13 +97,25 @@ CASES: Final = (
     Case("bad history (RepIP)", refused=True, bad=True),
     Case("bad history, counters in memory", refused=True, store="memory", bad=True),
     Case("local list", refused=True, policy=DENIED),
+    Case("the protocol alone", refused=False, store="none", at="recipient"),
+    Case("shipped policy", refused=False, at="recipient"),
+    Case("three DNS lists, none has it", refused=False, policy=DNS_LISTS, at="recipient"),
+    Case("three DNS lists, all have it", refused=True, policy=DNS_LISTS, listed=True, at="recipient"),
+    Case("bad history (RepIP)", refused=True, bad=True, at="recipient"),
+    Case("local list", refused=True, policy=DENIED, at="recipient"),
 )
 
 
 class AtConnect(Nod):
-    """As the shipped policy does, makes the mail server wait for an answer at connect alone."""
+    """Makes the mail server wait for an answer at connect alone."""
 
     waits = frozenset({Stage.CONNECT})
+
+
+class AtRecipient(Nod):
+    """As the shipped policy does, makes the mail server wait for an answer at RCPT alone."""
+
+    waits = frozenset({Stage.RECIPIENT})
 
 
 class Host:
@@ -148,12 +161,17 @@ def client(number: int, *, named: bool) -> Client:
     return Client(ip=ip, name=f"host{number}.net{number % 997}.example" if named else "", port=25025)
 
 
-def said(one: Client) -> bytes:
-    """Return what a mail server says of a client, as Postfix does."""
+def said(one: Client, at: str) -> bytes:
+    """Return what a mail server says of a client up to the place where it waits, as Postfix does."""
     name = one.name or f"[{one.ip}]"
     macros = f"Cj\0mx.example\0{{client_addr}}\0{one.ip}\0{{client_name}}\0{name}\0{{daemon_port}}\0" + "25\0"
     connect = f"{name}\0".encode() + b"4" + struct.pack("!H", one.port) + f"{one.ip}\0".encode()
-    return OPTNEG + frame(b"D", macros.encode()) + frame(b"C", connect)
+    words = OPTNEG + frame(b"D", macros.encode()) + frame(b"C", connect)
+    if at == "connect":
+        return words
+    mail = frame(b"D", b"M{mail_addr}\0ann@a.example\0") + frame(b"M", b"<ann@a.example>\0")
+    rcpt = frame(b"D", b"R{rcpt_addr}\0bob@b.example\0") + frame(b"R", b"<bob@b.example>\0")
+    return words + frame(b"H", b"mail.a.example\0") + mail + rcpt
 
 
 async def drive(host: Host, clients: Sequence[bytes]) -> int:
@@ -221,6 +239,8 @@ def prime(asking: Asking, case: Case, clients: Sequence[Client]) -> None:
     for zone in LISTS:
         put(f"2.0.0.127.{zone}", Kind.A, listed)
         put(f"1.0.0.127.{zone}", Kind.A, nothing)
+    for name in ("a.example", "mail.a.example"):
+        put(name, Kind.TXT, nothing)
     for one in clients:
         reverse = ".".join(reversed(one.ip.split(".")))
         put(f"{reverse}.in-addr.arpa", Kind.PTR, nothing)
@@ -231,14 +251,14 @@ def prime(asking: Asking, case: Case, clients: Sequence[Client]) -> None:
 async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile | None) -> float:
     """Return the microseconds of CPU of one connection, of the best run."""
     clients = [client(number, named=case.named) for number in range(count)]
-    words, now = [said(one) for one in clients], time.time()
+    words, now = [said(one, case.at) for one in clients], time.time()
     best = float("inf")
     with tempfile.TemporaryDirectory(prefix="oborona-bench-") as name:
         folder = Path(name)
         (folder / "policy.d").mkdir()
-        for file in (ROOT / "etc/policy.d").glob("*.toml"):
+        for file in (ROOT / "etc/policy.d").glob("*.*"):
             (folder / "policy.d" / file.name).write_bytes(file.read_bytes())
-        (folder / "policy.d/90-case.toml").write_text(case.policy or "[verdict]\n")
+        (folder / "policy.d/90-case.toml").write_text(f'[verdict]\nclients_at = "{case.at}"\n{case.policy}')
         policy = LivePolicy(folder / "policy.d", SCHEMA)
         # A server that does not exist: whatever is not at hand fails the row.
         asking = Asking(
@@ -264,7 +284,8 @@ async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile |
             )
             first = asked(envelope_shingles(Envelope(client=clients[0]), HASHER))
             assert not (await read_known(reader, first, now))[1], "the counters do not answer"
-            host = Host(AtConnect if case.store == "none" else lambda: Session(bench))
+            nod = AtConnect if case.at == "connect" else AtRecipient
+            host = Host(nod if case.store == "none" else lambda: Session(bench))
             await drive(host, words[:200])  # warm
             for _ in range(runs):
                 if profile is not None:
@@ -304,18 +325,24 @@ def run(options: argparse.Namespace) -> None:
         pstats.Stats(profile).sort_stats(options.sort).print_stats(40)
         return
     results = [(case, uvloop.run(measure(case, options.connections, options.runs, None))) for case in CASES]
-    alone = results[0][1]
+    alone = {case.at: took for case, took in results if case.store == "none"}
     if options.json:
         for case, took in results:
-            row = {"row": case.name, "refused": case.refused, "cpu_us": took, "stage_us": took - alone}
+            row = {
+                "row": case.name,
+                "at": case.at,
+                "refused": case.refused,
+                "cpu_us": took,
+                "stage_us": took - alone[case.at],
+            }
             print(msgspec.json.encode(row).decode())
         return
     table = Table(title=f"{options.connections:,} connections, each of a new address, best of {options.runs}")
-    for title in ("decided by", "answer", "CPU µs a connection", "of these the stage"):
-        table.add_column(title, justify="left" if title in ("decided by", "answer") else "right")
+    for title in ("decided by", "at", "answer", "CPU µs a connection", "of these the stage"):
+        table.add_column(title, justify="right" if "CPU" in title or "of these" in title else "left")
     for case, took in results:
         answer = "554" if case.refused else "go on"
-        table.add_row(case.name, answer, f"{took:.0f}", f"{took - alone:.0f}")
+        table.add_row(case.name, case.at, answer, f"{took:.0f}", f"{took - alone[case.at]:.0f}")
     Console(width=110).print(table)
 
 

@@ -10,21 +10,24 @@ from oborona.milter.gather import Gathered
 from oborona.milter.reply import ACCEPT, FIELD_NAME, AddHeader, Judged, RemoveHeader, Reply, refuse
 from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
 from oborona.policy.load import Policy
-from oborona.policy.own import is_own
+from oborona.policy.own import is_own, own_name
 from oborona.policy.scan import Scan
 from oborona.recheck.ident import sign, to_text
-from oborona.types import Action, Verdict
+from oborona.types import Action, Envelope, Stage, Verdict
 
 TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
 
 
-def answer(bench: Bench, result: Scan | Verdict, message: Gathered, ident: int, policy: Policy) -> Reply:
+def answer(
+    bench: Bench, result: Scan | Verdict, message: Gathered, envelope: Envelope, ident: int, policy: Policy
+) -> Reply:
     """Return the reply to a message.
 
     Args:
         bench: of the worker.
         result: of the scan; a verdict alone where there was none.
         message: as it came.
+        envelope: what is known of it beside its bytes.
         ident: of its entry in the journal.
         policy: it was judged by.
     """
@@ -38,7 +41,7 @@ def answer(bench: Bench, result: Scan | Verdict, message: Gathered, ident: int, 
         return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
     return Reply(
         answer=ACCEPT.answer,
-        edits=marks(rests, message, bench.site.name),
+        edits=marks(rests, message, own_name(bench.site.name, envelope.server)),
         judged=rests,
     )
 
@@ -59,7 +62,13 @@ def marks(rests: Judged, message: Gathered, site: str) -> tuple[AddHeader | Remo
 
 
 def judged(
-    bench: Bench, result: Scan | Verdict, ident: int, policy: Policy, *, karma: float | None = None
+    bench: Bench,
+    result: Scan | Verdict,
+    ident: int,
+    policy: Policy,
+    *,
+    stage: Stage = Stage.CONTENT,
+    karma: float | None = None,
 ) -> Judged:
     """Return what a reply rests on.
 
@@ -68,6 +77,7 @@ def judged(
         result: of a scan or of a stage.
         ident: under which the log has it.
         policy: it was judged by.
+        stage: of what was judged.
         karma: of the sender, where it is known and not the scan's.
     """
     scanned = result if isinstance(result, Scan) else None
@@ -75,6 +85,7 @@ def judged(
         verdict=result.verdict if isinstance(result, Scan) else result,
         ident=sign(ident, bench.signing_key),
         detail=bench.detail,
+        stage=stage,
         reference=to_text(ident),
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,

@@ -102,7 +102,7 @@ class Early:
             reached: how far SMTP has come, where that is beyond the stage.
         """
         falls = self._bench.deciding(policy)
-        self._begin(stage, envelope, policy, falls)
+        await self._begin(stage, envelope, policy, falls)
         if (reached or stage).order < policy.verdict.first.order:
             return CONTINUE
         if self._refusal is not None:
@@ -137,7 +137,7 @@ class Early:
             self._settle(seen)
             self._log(_Refusal(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope), said="never")
 
-    def _begin(self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]) -> None:
+    async def _begin(self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]) -> None:
         """Have judged, while mail goes on coming in, what can be said only later; put questions ahead for what is judged later still."""
         if envelope.login and self._client is not None:
             self._client.cancel()
@@ -147,8 +147,13 @@ class Early:
                 self._client = asyncio.create_task(self._look(stage, envelope, policy))
             elif stage is Stage.SENDER:
                 self._sender = asyncio.create_task(self._look(stage, envelope, policy, after=self._client))
-        elif (self._content or any(one.order > stage.order for one in falls)) and not self._client_refused:
-            self._inquirer.begin(stage, envelope, policy)  # who waits later finds the answers there
+        elif stage is not Stage.RECIPIENT and (
+            self._content or any(one.order > stage.order for one in falls)
+        ):
+            if self._client is not None and not self._client.done():
+                await asyncio.sleep(0)  # what needs no answer of anybody is known then
+            if not self._client_refused:
+                self._inquirer.begin(stage, envelope, policy)  # who waits later finds the answers there
 
     @property
     def _client_refused(self) -> bool:
@@ -196,7 +201,7 @@ class Early:
         bench, verdict = self._bench, seen.glance.verdict
         again = seen.stage is Stage.CONNECT and self._client_told  # with another message
         ident = bench.numbers.next(bench.clock()) if again else seen.ident
-        rests = judged(bench, verdict, ident, seen.policy, karma=seen.glance.karma)
+        rests = judged(bench, verdict, ident, seen.policy, stage=seen.stage, karma=seen.glance.karma)
         if not seen.refuses:
             if seen.glance.wait_s and not self._slowed:
                 self._slowed = True

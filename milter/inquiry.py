@@ -101,7 +101,7 @@ class Inquirer:
             identity = msgspec.structs.replace(identity, iprev=await self._iprev())
         if spf:
             identity = await self._with_spf(identity)
-        return _evidence(identity, await self._looked(envelope))
+        return _evidence(identity, await self._looked(envelope, stage))
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
@@ -212,10 +212,15 @@ class Inquirer:
     async def _of_envelope(self) -> Identity:
         return await self._with_spf(Identity(iprev=await self._iprev()))
 
-    async def _looked(self, envelope: Envelope) -> list[Looked]:
+    async def _looked(self, envelope: Envelope, stage: Stage = Stage.CONTENT) -> list[Looked]:
+        """What lists say of what is known at a stage; what is asked for a later one has come in meanwhile."""
         if is_own(envelope):
             return []
-        begun = [tasks.lists for tasks in self._begun.values() if tasks.lists is not None]
+        begun = [
+            tasks.lists
+            for of, tasks in self._begun.items()
+            if of.order <= stage.order and tasks.lists is not None
+        ]
         return [await asyncio.shield(task) for task in begun]
 
     async def _proved(

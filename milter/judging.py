@@ -118,10 +118,10 @@ async def _answered(
                     message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
                 )
                 result = trapping.judged(result, policy.traps.then)
-        return result, answer(bench, result, message, ident, policy)
+        return result, answer(bench, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
         result = _unfinished(bench, ident, error, policy)
-        return result, answer(bench, result, message, ident, policy)
+        return result, answer(bench, result, message, envelope, ident, policy)
 
 
 async def _trapped(

@@ -22,7 +22,7 @@ import msgspec
 
 from oborona.policy.headers import Detail
 from oborona.policy.scan import Scan
-from oborona.types import Verdict
+from oborona.types import Stage, Verdict
 
 MAX_TEXT_LINES: Final = 32  # libmilter's smfi_setmlreply takes no more
 MAX_TEXT_LINE: Final = (
@@ -81,6 +81,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     ident: str  # as in X-Mras-Id: the journal's, signed
     reference: str  # under which the log has it
+    stage: Stage = (
+        Stage.CONTENT
+    )  # of what was judged: whether a refusal is the client's, the sender's, or one recipient's
     detail: Detail = Detail.NAMES  # how much the message's headers say of why
     spam_score: float  # the lines of the policy
     reject_score: float

@@ -40,6 +40,7 @@ class Session:
         self._macros: dict[str, str] = {}
         self._client = Client()
         self._own = False
+        self._server = ""  # what the mail server calls itself
         self._begin()
         self._helo = ""
         self._sender = ""
@@ -59,10 +60,10 @@ class Session:
 
     async def connect(self, client: Client) -> Reply:
         """Judge the client by its address and name."""
-        port = self._macros.get(
-            "daemon_port", ""
-        )  # comes before the connection; no other macro may outlive the last one
+        # these come before the connection; no other macro may outlive the last one
+        port, server = self._macros.get("daemon_port", ""), self._macros.get("j", "")
         self.close()
+        self._server = server
         self._client = client
         if client.login:
             self._macros["auth_authen"] = client.login
@@ -137,6 +138,7 @@ class Session:
         self.close()
         self._client, self._helo = envelope.client, envelope.helo
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
+        self._server = envelope.server
         self._macros |= {"auth_authen": envelope.login or envelope.client.login, "i": envelope.queue_id}
         self._own = self._bench.own(envelope.client.ip, port)
         self._begin()
@@ -164,7 +166,7 @@ class Session:
         self._early.close()
         self._inquirer.close()
         self._macros.clear()
-        self._client, self._helo, self._own = Client(), "", False
+        self._client, self._helo, self._own, self._server = Client(), "", False, ""
 
     def _envelope(self) -> Envelope:
         return Envelope(
@@ -175,6 +177,7 @@ class Session:
             login=self._macros.get("auth_authen", ""),
             own=self._own,
             queue_id=self._macros.get("i", ""),
+            server=self._server,
         )
 
     async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> Reply:

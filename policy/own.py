@@ -11,10 +11,28 @@ from oborona.types import Client, Envelope
 # Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
 _PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
 
+_NOWHERE: Final = frozenset({"localhost", "localdomain"})  # the second is of Linux distributions' own making
+
 
 def is_own(envelope: Envelope) -> bool:
     """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC and RepIP."""
     return envelope.own or bool(envelope.login) or is_near(envelope.client)
+
+
+def own_name(site: str, server: str) -> str:
+    """Return the name that we go by: the site's; where that is none that the Internet could know, what the mail server calls itself.
+
+    Args:
+        site: as the settings or the host have it.
+        server: as the mail server says; empty = it does not.
+    """
+    return site if not server or is_qualified(site) else server
+
+
+def is_qualified(name: str) -> bool:
+    """Tell whether a host name may be one of the Internet: "localhost" and names without a dot are not."""
+    labels = name.lower().rstrip(".").split(".")
+    return len(labels) > 1 and all(labels) and labels[-1] not in _NOWHERE
 
 
 def is_near(client: Client) -> bool:

@@ -41,7 +41,7 @@ from oborona.policy.local import match, not_counted, shadowed, uncounted
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
-from oborona.policy.own import is_own
+from oborona.policy.own import is_own, own_name
 from oborona.policy.pasts import Judgements, Pasts, judge_pasts
 from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers, unproved
 from oborona.policy.pictures import UNREAD, Blind, waits
@@ -435,5 +435,5 @@ def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
 
 
 def _checked(message: Message, envelope: Envelope, site: Site, now: float) -> list[Finding]:
-    context = Context(message=message, envelope=envelope, site=site.name, now=now)
+    context = Context(message=message, envelope=envelope, site=own_name(site.name, envelope.server), now=now)
     return [finding for check in CHECKS if (finding := check(context)) is not None]

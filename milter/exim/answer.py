@@ -53,6 +53,8 @@ def answer(reply: Reply) -> bytes:
         "decided_by": verdict.decided_by if verdict else "",
         "version": "1",
     }
+    if judged and reply.answer is Answer.REJECT:
+        told["of"] = judged.stage.value
     if reply.edits:
         told["headers64"] = base64.b64encode(_added(reply).encode("ascii")).decode("ascii")
         told["remove"] = ":".join(_removed(reply))

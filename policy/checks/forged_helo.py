@@ -1,29 +1,33 @@
-"""The client called itself by a name that is ours, by a recipient's domain, or by an address that is not its own."""
+"""The client called itself by a name that is ours, by "localhost", by a recipient's domain, or by an address that is not its own."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 from oborona.policy.checks.context import Context
+from oborona.policy.own import is_own
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
 SLUG: Final = "forged-helo"
 
+_NOBODY: Final = frozenset({"localhost", "localhost.localdomain"})  # nobody's name on the Internet
+
 
 def check(context: Context) -> Finding | None:
-    """Return a finding for a HELO that can't be true; clients that logged in or are local may say what they like.
+    """Return a finding for a HELO that can't be true; our own people and machines may say what they like.
 
     Source: RFC 5321 section 4.1.4 (the argument is the client's own name or address literal).
     """
     envelope = context.envelope
     helo = envelope.helo.lower().rstrip(".")
-    if not helo or envelope.login or _local(envelope.client.ip):
+    if not helo or is_own(envelope):
         return None
-    if helo == context.site.lower():
+    if helo in (context.site.lower(), envelope.server.lower().rstrip(".")):
         return Finding(SLUG, "our own name")
+    if helo in _NOBODY:
+        return Finding(SLUG, helo)
     # a client in the recipient's own domain has that domain in its verified name
     for recipient in envelope.recipients[:1]:
         domain = recipient.rpartition("@")[2].lower()
@@ -43,11 +47,3 @@ def _address(text: str) -> str | None:
         return str(ip_address(text))
     except ValueError:
         return None
-
-
-@lru_cache(maxsize=4096)
-def _local(text: str) -> bool:
-    try:
-        return ip_address(text).is_loopback
-    except ValueError:
-        return True

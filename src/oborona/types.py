@@ -138,6 +138,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     login: str = ""  # SASL login; empty = not authenticated
     own: bool = False  # the client is in a network of the site, or came by a submission port
     queue_id: str = ""
+    server: str = ""  # what the mail server that asks calls itself; empty = it did not say
 
 
 class Proved(msgspec.Struct, frozen=True, kw_only=True):

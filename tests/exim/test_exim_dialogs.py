@@ -26,6 +26,8 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
 
 DIALOGS: Final = sorted((Path(__file__).parents[1] / "golden" / "dialogs").glob("*.txt"))
 POLICY: Final = """
+[verdict]
+clients_at = "connect"
 [[local_list]]
 name = "OUT"
 action = "deny"

@@ -28,6 +28,8 @@ from tests.whole.gate import eventually
 pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
 
 POLICY = """
+[verdict]
+clients_at = "connect"
 [greylist]
 enabled = true
 score = 60

@@ -45,6 +45,7 @@ class Table:
         *,
         counters: CounterReader | None = None,
         journal: Callable[[Entry], None] | None = None,
+        site: str = "mx.test",
         **settings: object,
     ) -> None:
         folder.mkdir(exist_ok=True)
@@ -58,7 +59,7 @@ class Table:
         self.journal: list[Entry] = []
         self.session = Session(
             Bench(
-                site=Site(name="mx.test", hasher=Hasher(KEY), counters=counters or self.counts),
+                site=Site(name=site, hasher=Hasher(KEY), counters=counters or self.counts),
                 settings=Work(**settings),  # type: ignore[arg-type]
                 contact="https://b.example/mail",
                 detail=Detail.FULL,
@@ -164,6 +165,34 @@ async def test_headers_under_our_names_are_removed_the_last_of_a_name_first(tmp_
         RemoveHeader("x-mras", 2),
         RemoveHeader("X-Mras", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("site", "server", "name"),
+    [
+        ("mx.test", "mail.b.example", "mx.test"),
+        ("localhost", "mail.b.example", "mail.b.example"),
+        ("debian", "mail.b.example", "mail.b.example"),
+        ("localhost.localdomain", "mail.b.example", "mail.b.example"),
+        ("localhost", "", "localhost"),
+    ],
+)
+async def test_where_we_have_no_name_that_others_know_the_mail_servers_is_ours(
+    tmp_path: Path, site: str, server: str, name: str
+) -> None:
+    table = Table(tmp_path, site=site)
+    table.session.learn({"j": server, "daemon_port": "25"} if server else {"daemon_port": "25"})
+    await table.session.connect(Client(ip="198.51.100.7", name="a.example"))
+    await table.session.helo(name)
+    head = f"Authentication-Results: {name}; spf=pass\nAuthentication-Results: other.test; none\n".encode()
+    reply = await table.message(head=head)
+    assert added(reply)["Authentication-Results"].split(";")[0] == name
+    assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [
+        RemoveHeader("Authentication-Results", 1)
+    ]
+    found = {finding.name: finding.evidence for finding in table.journal[0].findings}
+    assert "forged-verdict" in found
+    assert found["forged-helo"] in ("our own name", "localhost")
 
 
 async def test_nothing_of_one_message_is_left_for_the_next(tmp_path: Path) -> None:

@@ -86,12 +86,23 @@ def test_forged_verdict(line: str, evidence: str | None) -> None:
         ("mail.a.example", "198.51.100.7", "", "", False),
         ("mx.b.example", "198.51.100.7", "", "ann", False),
         ("mx.b.example", "127.0.0.1", "", "", False),
+        ("mx.b.example", "10.1.2.3", "", "", False),
+        ("localhost", "198.51.100.7", "", "", True),
+        ("LocalHost.LocalDomain", "198.51.100.7", "", "", True),
+        ("localhost", "127.0.0.1", "", "", False),
+        ("localhost", "10.1.2.3", "", "", False),
+        ("localhost", "198.51.100.7", "", "ann", False),
+        ("mail.c.example", "198.51.100.7", "", "", True),
         ("", "198.51.100.7", "", "", False),
     ],
 )
 def test_forged_helo(helo: str, ip: str, name: str, login: str, hit: bool) -> None:
     envelope = Envelope(
-        client=Client(ip=ip, name=name), helo=helo, login=login, recipients=("bob@b.example",)
+        client=Client(ip=ip, name=name),
+        helo=helo,
+        login=login,
+        recipients=("bob@b.example",),
+        server="mail.c.example",
     )
     assert ("forged-helo" in found(f"{HEAD}Subject: x\n\nhi\n", envelope)) is hit
 

@@ -233,7 +233,7 @@ def test_a_rule_on_the_client_refuses_before_the_message_is_sent(
     assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[-1].startswith(
         "554 5.7.1 Connection refused, reference"
     )
-    assert "stage=connect verdict=reject" in oborona.log()
+    eventually(lambda: "stage=connect verdict=reject" in oborona.log())
     assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.67"})[-1].startswith("250")
 
 

@@ -60,7 +60,7 @@ def test_who_is_pinned_bad_is_refused_at_connect_and_who_is_cleared_comes_in(gat
     reputation(gate, "set", ip, "bad", "--reason", "their list of buyers", "--for", "7d")
     assert refused(gate, ip)
     assert time.monotonic() - began < SLACK_S
-    verdict = gate.events("verdict")[-1]
+    verdict = gate.verdicts(ip, 2)[-1]
     assert (verdict["stage"], verdict["decided_by"]) == ("connect", "REPIP_BAD")
     assert f"pinned bad by {getpass.getuser()}: their list of buyers" in verdict["reason"]
     assert not refused(gate, "9.1.1.2"), "its neighbour is another one"

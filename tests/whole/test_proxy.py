@@ -67,6 +67,7 @@ class Way:
     front: Postfix
     dovecot: Dovecot
     certificate: Path
+    policy: Path
 
     def connect(self, ip: str = STRANGER) -> smtplib.SMTP:
         """Return an SMTP session with the proxy that has said EHLO."""
@@ -118,7 +119,7 @@ def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
         }
         oborona = stack.enter_context(Oborona(settings))
         front = stack.enter_context(Postfix(main={"smtpd_proxy_filter": f"127.0.0.1:{port}"}))
-        yield Way(oborona, port, behind, front, dovecot, certificate)
+        yield Way(oborona, port, behind, front, dovecot, certificate, folder / "policy.d")
 
 
 def test_a_letter_arrives_as_it_was_but_for_our_headers(way: Way) -> None:
@@ -143,10 +144,28 @@ def test_spam_is_filed_and_worse_is_refused_before_the_next_hop_has_it(way: Way)
     assert way.behind.log().count(": message-id=") == before
 
 
-def test_who_is_denied_is_told_so_and_no_next_hop_is_asked(way: Way) -> None:
+def test_who_is_denied_is_told_so_at_rcpt(way: Way) -> None:
     before = way.behind.log().count(": connect from")
-    with pytest.raises(smtplib.SMTPConnectError) as refused:
-        way.connect(DENIED)
+    with way.connect(DENIED) as smtp:
+        smtp.ehlo("mail.a.example")
+        assert smtp.mail("ann@a.example")[0] == 250
+        code, text = smtp.rcpt("joe@example.test")
+    assert (code, text[:25]) == (554, b"5.7.1 Connection refused,")
+    assert way.behind.log().count(": connect from") == before + 1
+
+
+def test_who_is_denied_at_connect_is_nothing_to_the_next_hop(way: Way) -> None:
+    before = way.behind.log().count(": connect from")
+    local = way.policy / "91-at-connect.toml"
+    loaded = way.oborona.log().count("policy loaded")
+    local.write_text("[verdict]\nclients_at = 'connect'\n")
+    eventually(lambda: way.oborona.log().count("policy loaded") > loaded)
+    try:
+        with pytest.raises(smtplib.SMTPConnectError) as refused:
+            way.connect(DENIED)
+    finally:
+        local.unlink()
+        eventually(lambda: way.oborona.log().count("policy loaded") > loaded + 1)
     assert (refused.value.smtp_code, refused.value.smtp_error[:25]) == (554, b"5.7.1 Connection refused,")
     assert way.behind.log().count(": connect from") == before
 

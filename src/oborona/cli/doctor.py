@@ -24,6 +24,7 @@ from oborona.cli.doctor_export import export
 from oborona.cli.doctor_intake import intake
 from oborona.cli.doctor_mailboxes import mailboxes
 from oborona.cli.doctor_model import final, model
+from oborona.cli.doctor_name import name
 from oborona.cli.doctor_personal import personal
 from oborona.cli.doctor_pins import pins
 from oborona.cli.doctor_places import places
@@ -52,6 +53,7 @@ def doctor(asked: Asked) -> None:
         for check in (
             _policy,
             _state,
+            name,
             counters,
             doors,
             delivery,

@@ -67,7 +67,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[A-Za-z0-9]?[A-Za-z0-9.-]*\Z",
             max_length=253,
-            description="Names this site in Authentication-Results (its authserv-id). Empty: the host's own name.",
+            description="Names this site in Authentication-Results (its authserv-id). Empty: the host's own name; where that has no domain, what the"
+            " mail server calls itself to a milter.",
             extra={"allowed": 'a host name, or ""'},
         ),
     ] = ""

@@ -59,7 +59,7 @@ def test_a_verdict_with_all_that_is_known_of_it() -> None:
     )
     assert line == (
         b"verdict=reject score=300.0 line=100 karma=-3 id=0SACAQKB800DF.H6KKNH5L7YB2AE4E reference=0SACAQKB800DF code=550 "
-        b'text="5.7.1 Sender refused, reference 0SACAQKB800DF" decided_by=A_RULE version=1\n'
+        b'text="5.7.1 Sender refused, reference 0SACAQKB800DF" decided_by=A_RULE version=1 of=content\n'
     )
 
 
@@ -140,7 +140,7 @@ def test_nothing_in_a_reply_breaks_its_answer(text: str, by: str, ident: str, ka
     """Invariant: one line, the same names in the same order, the text as it was, the rest as far as it is printable ASCII."""
     rests: Any = judged(Action.REJECT, karma=karma, by=by)
     found = told(answer(refuse(550, "5.7.1", text, rests)))
-    assert list(found) == NAMES
+    assert list(found) == [*NAMES, "of"]
     assert found["text"] == f"5.7.1 {text}"
     assert found["decided_by"] == "".join(letter if " " <= letter <= "~" else "?" for letter in by)
     assert (found["verdict"], found["code"], found["version"]) == ("reject", "550", "1")

@@ -1,0 +1,24 @@
+"""What `oborona doctor` says of our own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.milter.service import site_name
+from oborona.policy.own import is_qualified
+
+
+def name(asked: Asked) -> Iterator[Report]:
+    """Look at the name that stands in Authentication-Results, and that no stranger may greet us with."""
+    found = site_name(asked.loaded)
+    if is_qualified(found):
+        yield Report("name", State.FINE, f"{found}: in Authentication-Results, and nobody else's HELO")
+        return
+    yield Report(
+        "name",
+        State.LOOK,
+        f"{found!r} is no name that others could know: the milter takes the mail server's own where it says it, other doors have none;"
+        " set site.name to the host name of your MX",
+    )
