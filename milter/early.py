@@ -25,8 +25,11 @@ from oborona.milter.reply import CONTINUE, Judged, Reply, refuse
 from oborona.policy.glance import Glance, glance
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
+from oborona.policy.local import match
 from oborona.policy.settling import settle_refused
 from oborona.recheck.ident import to_text
+from oborona.reputation.locallists import ListAction
+from oborona.reputation.subject import Subject
 from oborona.types import Action, Envelope, Stage
 
 LOGGED_AFTER_S: Final = (
@@ -89,6 +92,9 @@ class Early:
         self._client_told = False
         self._slowed = False
         self._refusal: _Refusal | None = None  # of the message at hand
+        self._passed: Reply | None = (
+            None  # to a recipient of the message at hand, where the others hear the same
+        )
 
     async def at(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, reached: Stage | None = None
@@ -105,19 +111,27 @@ class Early:
         await self._begin(stage, envelope, policy, falls)
         if (reached or stage).order < policy.verdict.first.order:
             return CONTINUE
+        if stage is Stage.RECIPIENT and _welcome(envelope, policy):
+            return CONTINUE
         if self._refusal is not None:
             self._refusal.recipients += 1
             return self._refusal.reply
+        if self._passed is not None:
+            return self._passed
         try:
             async with asyncio.timeout(self._bench.settings.command_deadline_s):
                 heard = await self._heard(stage, envelope, policy, falls)
         except TimeoutError as error:
             log_fault(self._bench.numbers.next(self._bench.clock()), error, stage)
             return CONTINUE
-        return await self._said(heard, reached or stage, envelope)
+        reply = await self._said(heard, reached or stage, envelope)
+        if stage is Stage.RECIPIENT and stage not in falls and self._refusal is None:
+            self._passed = reply
+        return reply
 
     def end_message(self) -> None:
         """The message at hand is over."""
+        self._passed = None
         sender, self._sender = self._sender, None
         if sender is not None:
             sender.cancel()
@@ -250,6 +264,14 @@ class Early:
             settle_refused(seen.envelope, site.hasher, location, counters, now=seen.now)
         except Exception:
             log.exception("fault in counting a refusal")  # which no mail hangs on
+
+
+def _welcome(envelope: Envelope, policy: Policy) -> bool:
+    """Tell whether a list of the site's own lets a recipient have mail of whomever it does not keep out itself."""
+    if Subject.RECIPIENT not in policy.local_lists.subjects:
+        return False
+    found = match(policy.local_lists, envelope, Stage.RECIPIENT)
+    return found is not None and found.of is Subject.RECIPIENT and found.action is ListAction.ALLOW
 
 
 def _result(judging: _Judging | None) -> _Seen | None:

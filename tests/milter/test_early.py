@@ -177,6 +177,22 @@ async def test_a_recipient_of_its_own_is_a_line_of_its_own(
     assert reference(said[0]) != reference(said[2])
 
 
+async def test_a_mailbox_that_is_open_to_all_takes_mail_of_refused_clients_and_of_none_that_is_kept_out(
+    tmp_path: Path,
+) -> None:
+    open_to_all = (
+        '[[local_list]]\nname = "OPEN"\naction = "allow"\nof = ["recipient"]\n'
+        'entries = ["postmaster@b.example"]\n'
+    )
+    table = Table(tmp_path / "banned", BANNED + open_to_all)
+    await begin(table)
+    said = [(await table.session.rcpt(f"{name}@b.example", ())).code for name in ("bob", "Postmaster", "eve")]
+    assert said == [554, 0, 554]
+    table = Table(tmp_path / "kept-out", KEPT_OUT + open_to_all)
+    await begin(table)
+    assert (await table.session.rcpt("postmaster@b.example", ())).code == 554
+
+
 async def test_a_client_is_judged_once_for_all_its_messages(tmp_path: Path) -> None:
     table = Table(tmp_path, BANNED)
     reads = 0
