@@ -14,64 +14,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final, NamedTuple
+from typing import Final
 
-from oborona.milter.answering import judged, words
+import msgspec
+
+from oborona.milter.answering import judged
 from oborona.milter.bench import Bench
 from oborona.milter.inquiry import Inquirer
-from oborona.milter.judging import log_fault, log_verdict
+from oborona.milter.judging import log_fault
 from oborona.milter.log import event
-from oborona.milter.reply import CONTINUE, Judged, Reply, refuse
-from oborona.policy.glance import Glance, glance
-from oborona.policy.history import REPIP_BAD
+from oborona.milter.refusing import EarlyVerdict, RefusedMail, refused, settle, write
+from oborona.milter.reply import CONTINUE, Reply
+from oborona.policy.glance import glance
 from oborona.policy.load import Policy
 from oborona.policy.local import match
-from oborona.policy.settling import settle_refused
 from oborona.recheck.ident import to_text
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.subject import Subject
-from oborona.types import Action, Envelope, Stage
+from oborona.types import Envelope, Stage
 
 LOGGED_AFTER_S: Final = (
     2.0  # recipients come in one packet as a rule; whoever looks for a reference finds it by then
 )
 
-_PLACES: Final = {
-    Stage.CONNECT: (554, "Connection"),
-    Stage.SENDER: (550, "Sender"),
-    Stage.RECIPIENT: (550, "Recipient"),
-}
-
 log = logging.getLogger("oborona.session")
 
 
-class _Seen(NamedTuple):
-    """What was judged at a stage."""
-
-    stage: Stage
-    glance: Glance
-    envelope: Envelope  # as it was then
-    policy: Policy
-    now: float
-    ident: int
-
-    @property
-    def refuses(self) -> bool:
-        action = self.glance.verdict.action
-        return self.policy.verdict.refuse and action in (Action.REJECT, Action.TEMPFAIL)
-
-
-_Judging = asyncio.Task[_Seen | None]  # None: nothing came of it, or what was judged before refuses already
-
-
-class _Refusal:
-    """What one message, or one recipient of it, was told."""
-
-    def __init__(self, seen: _Seen, reply: Reply, ident: int, said: Stage, envelope: Envelope) -> None:
-        self.seen, self.reply, self.ident, self.said, self.envelope = seen, reply, ident, said, envelope
-        self.recipients = len(envelope.recipients)  # that were told
-        self.logged = -1  # so many recipients, in the log
-        self.timer: asyncio.TimerHandle | None = None
+_Judging = asyncio.Task[
+    EarlyVerdict | None
+]  # None: nothing came of it, or what was judged before refuses already
 
 
 class Early:
@@ -91,7 +62,7 @@ class Early:
         self._sender: _Judging | None = None
         self._client_told = False
         self._slowed = False
-        self._refusal: _Refusal | None = None  # of the message at hand
+        self._refusal: RefusedMail | None = None  # of the message at hand
         self._passed: Reply | None = (
             None  # to a recipient of the message at hand, where the others hear the same
         )
@@ -137,7 +108,7 @@ class Early:
             sender.cancel()
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
-            self._log(refusal)
+            write(self._bench, refusal)
 
     def close(self) -> None:
         """The connection is over."""
@@ -148,8 +119,12 @@ class Early:
         seen = _result(client)
         client.cancel()
         if seen is not None and seen.refuses and not self._client_told:
-            self._settle(seen)
-            self._log(_Refusal(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope), said="never")
+            settle(self._bench, seen)
+            write(
+                self._bench,
+                RefusedMail(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope),
+                said="never",
+            )
 
     async def _begin(self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]) -> None:
         """Have judged, while mail goes on coming in, what can be said only later; put questions ahead for what is judged later still."""
@@ -177,7 +152,7 @@ class Early:
 
     async def _heard(
         self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
-    ) -> _Seen | None:
+    ) -> EarlyVerdict | None:
         """Return the first judgement that refuses, of those that are made so far; else the last one."""
         seen = None
         for judging in (self._client, self._sender):
@@ -191,7 +166,7 @@ class Early:
 
     async def _look(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, after: _Judging | None = None
-    ) -> _Seen | None:
+    ) -> EarlyVerdict | None:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench = self._bench
         if after is not None and (before := await asyncio.shield(after)) is not None and before.refuses:
@@ -206,9 +181,9 @@ class Early:
             return None
         for fault in found.faults:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
-        return _Seen(stage, found, envelope, policy, now, ident)
+        return EarlyVerdict(stage, found, envelope, policy, now, ident)
 
-    async def _said(self, seen: _Seen | None, said: Stage, envelope: Envelope) -> Reply:
+    async def _said(self, seen: EarlyVerdict | None, said: Stage, envelope: Envelope) -> Reply:
         """Return what the client hears of a judgement."""
         if seen is None:
             return CONTINUE
@@ -222,48 +197,19 @@ class Early:
                 await asyncio.sleep(seen.glance.wait_s)
             return Reply(judged=rests)
         self._client_told = self._client_told or seen.stage is Stage.CONNECT
-        asyncio.get_running_loop().call_soon(self._settle, seen)
-        refusal = _Refusal(seen, _refused(bench, seen, ident, rests), ident, said, envelope)
+        asyncio.get_running_loop().call_soon(settle, self._bench, seen)
+        if said is Stage.RECIPIENT:
+            envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])  # he alone
+        refusal = RefusedMail(seen, refused(bench, seen, ident, rests), ident, said, envelope)
         if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
-            self._log(refusal)
+            write(self._bench, refusal)
             return refusal.reply
         self._refusal = refusal  # of the whole message: each of its recipients is told the same
         if said is Stage.SENDER:
-            self._log(refusal)
+            write(self._bench, refusal)
         else:
-            refusal.recipients = 1
-            refusal.timer = asyncio.get_running_loop().call_later(LOGGED_AFTER_S, self._log, refusal)
+            refusal.timer = asyncio.get_running_loop().call_later(LOGGED_AFTER_S, write, self._bench, refusal)
         return refusal.reply
-
-    def _log(self, refusal: _Refusal, said: str = "") -> None:
-        """Write the line of a refusal, unless it is written."""
-        if refusal.timer is not None:
-            refusal.timer.cancel()
-        if refusal.logged == refusal.recipients:
-            return
-        refusal.logged = refusal.recipients
-        seen = refusal.seen
-        log_verdict(
-            self._bench,
-            refusal.ident,
-            seen.policy,
-            refusal.envelope,
-            seen.glance.verdict,
-            stage=seen.stage,
-            recipients=refusal.recipients,
-            said=said or refusal.said,
-        )
-
-    def _settle(self, seen: _Seen) -> None:
-        """Write down beside the counts that somebody was refused; who is only put off was not."""
-        if seen.glance.verdict.action is not Action.REJECT:
-            return
-        site, counters = self._bench.site, self._bench.counters
-        try:
-            location = site.places.find(seen.envelope.client.ip)
-            settle_refused(seen.envelope, site.hasher, location, counters, now=seen.now)
-        except Exception:
-            log.exception("fault in counting a refusal")  # which no mail hangs on
 
 
 def _welcome(envelope: Envelope, policy: Policy) -> bool:
@@ -274,22 +220,6 @@ def _welcome(envelope: Envelope, policy: Policy) -> bool:
     return found is not None and found.of is Subject.RECIPIENT and found.action is ListAction.ALLOW
 
 
-def _result(judging: _Judging | None) -> _Seen | None:
+def _result(judging: _Judging | None) -> EarlyVerdict | None:
     """Return a judgement that is made, None of one that is not yet."""
     return judging.result() if judging is not None and judging.done() and not judging.cancelled() else None
-
-
-def _refused(bench: Bench, seen: _Seen, ident: int, rests: Judged) -> Reply:
-    """Return a refusal in the words of SMTP."""
-    verdict, policy = seen.glance.verdict, seen.policy
-    if verdict.action is Action.TEMPFAIL:
-        return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
-    listed = next((one for one in policy.dns_lists if one.name == verdict.decided_by), None)
-    client = verdict.decided_by == REPIP_BAD or (
-        listed and all(of.stage is Stage.CONNECT for of in listed.of)
-    )
-    code, place = _PLACES[
-        Stage.CONNECT if client else seen.stage
-    ]  # a sender is not to blame for his mail server
-    why = f", listed by {listed.name}" if listed else ""
-    return refuse(code, "5.7.1", words(bench, f"{place} refused{why}", ident), rests)
