@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from oborona.milter.answering import words
 from oborona.milter.bench import Bench
 from oborona.milter.judging import log_verdict
-from oborona.milter.reply import Judged, Reply, refuse
+from oborona.milter.reply import MAX_TEXT_LINE, Judged, Reply, refuse
 from oborona.policy.glance import Glance
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.policy.settling import settle_refused
+from oborona.reputation.dnslists import DnsList
 from oborona.types import Action, Envelope, Stage
 
 _PLACES: Final = {
@@ -72,7 +73,17 @@ def refused(bench: Bench, seen: EarlyVerdict, ident: int, rests: Judged) -> Repl
         Stage.CONNECT if client else seen.stage
     ]  # a sender is not to blame for his mail server
     why = f", listed by {listed.name}" if listed else ""
-    return refuse(code, "5.7.1", words(bench, f"{place} refused{why}", ident), rests)
+    page = _page(listed, seen.envelope) if listed else ""
+    text = words(bench, f"{place} refused{why}{page}", ident)
+    if len(text) > MAX_TEXT_LINE or not text.isascii() or not text.isprintable() or "%" in text:
+        text = words(bench, f"{place} refused{why}", ident)
+    return refuse(code, "5.7.1", text, rests)
+
+
+def _page(listed: DnsList, envelope: Envelope) -> str:
+    """Return where somebody may look up what a list has of him, in brackets; nothing where the list names no page."""
+    subject = envelope.client.ip if listed.of_addresses else envelope.sender.rpartition("@")[2]
+    return f" ({listed.url.replace('{subject}', subject)})" if listed.url and subject else ""
 
 
 def write(bench: Bench, refusal: RefusedMail, said: str = "") -> None:

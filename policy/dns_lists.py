@@ -130,6 +130,18 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    url: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"\A[!-$&-~]*\Z",  # a percent sign means something to libmilter
+                max_length=150,
+                description="Page where the refused find out why, told in refusals; {subject} is filled in.",
+                extra={"allowed": 'a URL in ASCII without spaces and %, or ""'},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     mode: Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")] | UnsetType = (
         UNSET
     )

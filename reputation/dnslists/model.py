@@ -34,6 +34,7 @@ class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     ipv6: bool = False
     probe: str | None = None  # what is always listed; None: what RFC 5782 section 5 says; "": nothing is
     say: str = "{subject} ({code})"
+    url: str = ""  # where the refused find out why
     enabled: bool = True
     mode: Mode = Mode.LIVE
     why: str = ""

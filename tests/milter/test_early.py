@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from oborona.milter import early
+from oborona.milter.answering import judged
+from oborona.milter.refusing import EarlyVerdict, refused
 from oborona.milter.reply import Answer, Reply
-from oborona.types import Amounts, Client, Prefix, Stage
-from tests.milter.test_session import RULE, Table
+from oborona.policy.glance import Glance
+from oborona.types import Action, Amounts, Client, Envelope, Prefix, Stage, Verdict
+from tests.milter.test_session import NOW, RULE, Table
 from tests.milter.test_session_early import remember
 
 IP = "192.0.2.66"
@@ -60,12 +63,12 @@ async def test_a_client_is_refused_at_rcpt_where_the_log_knows_whose_mail_it_is(
     table = Table(tmp_path, policy)
     assert table.session.waits == {Stage.RECIPIENT}
     assert {one.answer for one in await begin(table)} == {Answer.CONTINUE}
-    refused = await table.session.rcpt("bob@b.example", ())
-    assert (refused.answer, refused.code, refused.enhanced) == (Answer.REJECT, 554, "5.7.1")
-    assert re.fullmatch(r"Connection refused, reference [0-9A-Z]{13}; https://b\.example/mail", refused.text)
+    heard = await table.session.rcpt("bob@b.example", ())
+    assert (heard.answer, heard.code, heard.enhanced) == (Answer.REJECT, 554, "5.7.1")
+    assert re.fullmatch(r"Connection refused, reference [0-9A-Z]{13}; https://b\.example/mail", heard.text)
     table.session.abort()
     (line,) = lines(caplog)
-    assert line["id"] == reference(refused)
+    assert line["id"] == reference(heard)
     assert (line["stage"], line["said"], line["verdict"]) == ("connect", "recipient", "reject")
     assert (line["client"], line["helo"]) == (IP, "b.example")
     assert (line["sender"], line["recipient"], line["recipients"]) == ("ann@a.example", "bob@b.example", 1)
@@ -149,8 +152,8 @@ async def test_a_sender_is_refused_no_earlier_than_clients_are(
     table = Table(tmp_path / "late", FORGED)
     assert table.session.waits == {Stage.RECIPIENT}
     assert {one.code for one in await begin(table)} == {0}
-    refused = await table.session.rcpt("bob@b.example", ())
-    assert (refused.code, refused.text.partition(",")[0]) == (550, "Sender refused")
+    heard = await table.session.rcpt("bob@b.example", ())
+    assert (heard.code, heard.text.partition(",")[0]) == (550, "Sender refused")
     table.session.abort()
     (line,) = lines(caplog)
     assert (line["stage"], line["said"], line["recipient"]) == ("sender", "recipient", "bob@b.example")
@@ -240,6 +243,33 @@ async def test_a_client_of_poor_history_waits_once_where_it_may_be_refused(tmp_p
     began = loop.time()
     await table.session.rcpt("joe@b.example", ())
     assert loop.time() - began < 0.2
+
+
+@pytest.mark.parametrize(
+    ("sender", "page"),
+    [
+        ("ann@spam.example", " (https://list.test/?d=spam.example)"),
+        ("ann@spam%41.example", ""),  # libmilter takes it for a format
+        ("ann@спам.example", ""),
+        (f"ann@{'x' * 420}.example", ""),
+        ("", ""),
+    ],
+)
+def test_a_refusal_names_the_page_of_its_list_where_that_can_be_said(
+    tmp_path: Path, sender: str, page: str
+) -> None:
+    table = Table(
+        tmp_path,
+        '[[dns_list]]\nname = "LIST"\nzone = "list.test"\nof = ["sender"]\nscore = 300\n'
+        'url = "https://list.test/?d={subject}"\n',
+    )
+    bench = table.session._bench
+    verdict = Verdict(action=Action.REJECT, score=300, line=200, decided_by="LIST")
+    seen = EarlyVerdict(
+        Stage.SENDER, Glance(verdict=verdict), Envelope(sender=sender), bench.policy.current, NOW, 1
+    )
+    text = refused(bench, seen, 1, judged(bench, verdict, 1, bench.policy.current)).text
+    assert text.startswith(f"Sender refused, listed by LIST{page}, reference ")
 
 
 @pytest.mark.parametrize("at", ["connect", "sender", "recipient"])

@@ -33,7 +33,7 @@ ZONES = {
 POLICY = "\n".join(
     f'[[dns_list]]\nname = "{name}"\nzone = "{zone}.test"\nof = ["{of}"]\nscore = {score}\n{more}'
     for name, zone, of, score, more in (
-        ("BAD_CLIENTS", "bl", "client", 250, "ipv6 = true\n"),
+        ("BAD_CLIENTS", "bl", "client", 250, 'ipv6 = true\nurl = "https://bl.test/?ip={subject}"\n'),
         ("ONE", "one", "client", 120, ""),
         ("TWO", "two", "client", 90, ""),
         ("GOOD_CLIENTS", "good", "client", -300, ""),
@@ -71,7 +71,9 @@ def questions(lists: Rbldnsd, ip: str) -> list[str]:
 @pytest.mark.parametrize("ip", [LISTED, LISTED_6])
 def test_a_client_on_a_list_is_refused_at_its_recipient(gate: Gate, ip: str) -> None:
     _, reply = gate.send(ip)
-    assert reply.startswith("554 5.7.1 Connection refused, listed by BAD_CLIENTS, reference ")
+    assert reply.startswith(
+        "554 5.7.1 Connection refused, listed by BAD_CLIENTS (https://bl.test/?ip=" + ip + "), reference "
+    )
     assert reply.endswith(f"; {CONTACT}")
     (verdict,) = gate.verdicts(ip, 1)
     assert verdict["id"] == reference(reply)
