@@ -109,7 +109,7 @@ def test_the_status_says_what_is_missing_and_who_said_what(run: Run, mail: Path,
 
 def test_a_check_of_a_message_asks_the_model(run: Run, mail: Path, tmp_path: Path) -> None:
     taught(run, mail, tmp_path / "state")
-    shown = run("explain", str(mail / "spam" / "01.eml")).stdout
+    shown = run("explain", "-v", str(mail / "spam" / "01.eml")).stdout
     assert "model.content" in shown
 
 

@@ -97,9 +97,9 @@ def found(path: Path, line: str, most: int = 20) -> list[int | None]:
         ("score>100", [HOSTILE, CASINO]),
         ("score<=12", [MARIA]),
         ("since:1m", [HOSTILE]),
-        (f"id:{ident.to_text(CASINO.id)}", [CASINO]),
-        (f"{ident.to_text(CASINO.id)}", [CASINO]),
-        (f"{ident.to_text(CASINO.id).lower()}.ABCDEFGHIJKLMNOP", [CASINO]),
+        ("id:CASINO", [CASINO]),
+        ("CASINO", [CASINO]),
+        ("LOWER.ABCDEFGHIJKLMNOP", [CASINO]),
         ("id:nonsense", []),
         ("drop table", [HOSTILE]),
         ('"%_\\"', [HOSTILE]),
@@ -108,7 +108,9 @@ def found(path: Path, line: str, most: int = 20) -> list[int | None]:
     ],
 )
 def test_a_question_finds(path: Path, line: str, wanted: list[object]) -> None:
-    assert found(path, line) == [one.id for one in wanted]  # type: ignore[attr-defined]
+    name = ident.to_text(CASINO.id)  # another in each process: no part of a test's name
+    asked = line.replace("CASINO", name).replace("LOWER", name.lower())
+    assert found(path, asked) == [one.id for one in wanted]  # type: ignore[attr-defined]
 
 
 def test_no_more_than_asked_for_and_the_newest_of_them(path: Path) -> None:

@@ -94,7 +94,7 @@ def test_what_nobody_could_check_is_no_reason_to_refuse(gate: Gate, zones: Zones
     assert "dmarc=temperror" in said
     verdict = gate.verdicts(SENDER, before + 1)[-1]
     assert (verdict["verdict"], verdict["score"]) == ("accept", 0.0)
-    told = gate.oborona.run("explain", verdict["id"]).stdout
+    told = gate.oborona.run("explain", "-v", verdict["id"]).stdout
     assert "temperror" in told
     assert "spf, dkim, dmarc" in told
 
@@ -143,6 +143,6 @@ def test_a_dns_that_answers_nothing_at_all_delays_a_client_and_refuses_it_nothin
     assert time.monotonic() - began < MUCH_S
     assert reply.startswith("250")
     (verdict,) = gate.verdicts(ip, 1)
-    told = gate.oborona.run("explain", verdict["id"]).stdout
+    told = gate.oborona.run("explain", "-v", verdict["id"]).stdout
     assert "BAD_CLIENTS" in told
     assert "iprev" in told

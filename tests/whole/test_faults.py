@@ -188,10 +188,10 @@ def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash
     oborona.start()
     postfix.send(LETTER, sender="ann@a.example")
     for ident in re.findall(r"msg=verdict id=(\S+)", oborona.log()):
-        told = oborona.run("explain", ident)
+        told = oborona.run("explain", "-v", ident)
         assert told.returncode == 0, told.stderr
     eventually(
-        lambda: re.search(r"from:\w{16} +│ +(?:\d+ → )?4 ", oborona.run("explain", ident).stdout) is not None
+        lambda: re.search(r"from:\w{16} +│ +(?:\d+ → )?4 ", oborona.run("explain", "-v", ident).stdout) is not None
     )
 
 
@@ -298,6 +298,6 @@ def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_fold
             ballast.unlink()
             eventually(lambda: postfix.send(LETTER)[-1].startswith("250") and "again" in oborona.log(), 30)
             last = re.findall(r"msg=verdict id=(\S+)", oborona.log())[5]
-            eventually(lambda: oborona.run("explain", last).returncode == 0, 30)
+            eventually(lambda: oborona.run("explain", "-v", last).returncode == 0, 30)
     finally:
         subprocess.run(["umount", disk], check=False)

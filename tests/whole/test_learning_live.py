@@ -102,7 +102,7 @@ def test_what_is_taught_is_known_to_all_workers_within_a_second(site: Site, mail
 def test_what_is_learned_counts_in_the_counters(site: Site, mail: Path) -> None:
     def complaints() -> str:
         """What the counters say of near-duplicates of a message that was complained of."""
-        shown = site.oborona.run("explain", str(mail / "spam" / "1.eml")).stdout
+        shown = site.oborona.run("explain", "-v", str(mail / "spam" / "1.eml")).stdout
         row = next((line for line in shown.splitlines() if "mass.complaints" in line), "")
         return row.split("│")[2].strip() if row else ""
 

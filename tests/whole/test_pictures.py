@@ -58,7 +58,7 @@ def send(gate: Gate, raw: bytes) -> tuple[str, str]:
 
 
 def explained(gate: Gate, ident: str) -> str:
-    return gate.oborona.run("explain", ident).stdout
+    return gate.oborona.run("explain", "-v", ident).stdout
 
 
 def reader_of(gate: Gate) -> int:

@@ -60,7 +60,7 @@ def test_the_journal_knows_where_a_message_came_from(gate: Gate) -> None:
     queue_id = reply.rsplit(" ", 1)[-1]
 
     def told() -> bool:
-        lines = gate.oborona.run("explain", queue_id).stdout.splitlines()
+        lines = gate.oborona.run("explain", "-v", queue_id).stdout.splitlines()
         return any("client.country" in line and "RU" in line for line in lines)
 
     eventually(told, every_s=0.5)

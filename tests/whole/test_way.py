@@ -41,7 +41,7 @@ def test_the_id_is_signed_with_the_sites_secret_and_explained_by_the_journal(way
     signed = email.message_from_bytes(way.message("signed"))["X-Mras-Id"]
     assert verify(signed, secret.load(way.oborona.state).signature) is not None
     assert verify(signed, secret.UNKEYED.signature) is None
-    told = way.oborona.run("explain", signed)
+    told = way.oborona.run("explain", "-v", signed)
     assert told.returncode == 0, told.stderr
     assert "signed@a.example" in told.stdout
     assert "192.0.2.7" in told.stdout
@@ -51,7 +51,7 @@ def test_gtube_is_refused_at_the_end_of_data_with_a_reference(way: Way) -> None:
     reply = way.send(gtube())
     found = re.fullmatch(r"550 5\.7\.1 Message refused as spam, reference ([0-9A-Z]{13})", reply)
     assert found, reply
-    told = way.oborona.run("explain", found[1])
+    told = way.oborona.run("explain", "-v", found[1])
     assert "GTUBE" in told.stdout
     assert found[1] in way.oborona.log()
 
