@@ -294,10 +294,10 @@ def test_check_names_who_did_not_answer(run: Run, tmp_path: Path, world: Zones, 
 
 
 def test_explain_shows_what_was_learned(run: Run, tmp_path: Path, world: Zones, listed: Path) -> None:
-    told = run("explain", tmp_path / "signed", *SENDER, paths__policy=listed)
+    told = run("explain", "-v", tmp_path / "signed", *SENDER, paths__policy=listed)
     assert world.asked == []
     assert "│ pass " not in told.stdout
-    told = run("explain", "--dns", tmp_path / "signed", *SENDER, paths__policy=listed)
+    told = run("explain", "-v", "--dns", tmp_path / "signed", *SENDER, paths__policy=listed)
     assert told.exit_code == 0, told.stderr
     facts = {line.split("│")[1].strip(): line for line in told.stdout.splitlines() if "│" in line}
     for fact, value in (
@@ -311,7 +311,13 @@ def test_explain_shows_what_was_learned(run: Run, tmp_path: Path, world: Zones, 
         assert value in facts[fact], fact
     assert "LISTED" in told.stdout
     own = run(
-        "explain", "--dns", tmp_path / "signed", *SENDER, paths__policy=listed, site__networks="9.10.11.12"
+        "explain",
+        "-v",
+        "--dns",
+        tmp_path / "signed",
+        *SENDER,
+        paths__policy=listed,
+        site__networks="9.10.11.12",
     )
     assert "client.own" in own.stdout
     assert "LISTED" not in own.stdout

@@ -64,7 +64,9 @@ def test_explain_and_check_know_places_and_go_on_without(tmp_path: Path) -> None
         "--set",
         f"places.as_file={systems}",
     ]
-    told = CliRunner().invoke(main, [*words, "explain", "--ip", "192.0.2.7", str(tmp_path / "letter.eml")])
+    told = CliRunner().invoke(
+        main, [*words, "explain", "-v", "--ip", "192.0.2.7", str(tmp_path / "letter.eml")]
+    )
     assert told.exit_code == 0
     for fact, value in (
         ("client.country", "DE"),

@@ -189,7 +189,7 @@ def test_check_and_explain_take_counts_of_the_cluster(state: Path, nodes: str, t
     told = run(state, nodes, "check", letter)
     assert told.exit_code == 0, told.stderr
     assert "scored without counts" not in told.stderr
-    assert "two weeks" in run(state, nodes, "explain", letter).stdout
+    assert "two weeks" in run(state, nodes, "explain", "-v", letter).stdout
 
 
 def test_what_part_of_the_cluster_says_is_shown_as_that(state: Path, tmp_path: Path) -> None:

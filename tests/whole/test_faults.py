@@ -191,7 +191,10 @@ def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash
         told = oborona.run("explain", "-v", ident)
         assert told.returncode == 0, told.stderr
     eventually(
-        lambda: re.search(r"from:\w{16} +│ +(?:\d+ → )?4 ", oborona.run("explain", "-v", ident).stdout) is not None
+        lambda: (
+            re.search(r"from:\w{16} +│ +(?:\d+ → )?4 ", oborona.run("explain", "-v", ident).stdout)
+            is not None
+        )
     )
 
 

@@ -154,7 +154,7 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     assert len(told["effects"]) == 3
     shown = explained(state, idents[2])
     for words_shown in (
-        "complaint of p2@b.example by sieve: believed",
+        "spam report of p2@b.example by sieve: believed",
         "taught with weight",
         "proposed signature",
     ):
