@@ -21,6 +21,7 @@ from pathlib import Path
 
 from oborona import lock, secret
 from oborona.config import Listening, Loaded
+from oborona.config.load import DEFAULT
 from oborona.errors import ConfigError, StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -30,6 +31,7 @@ from oborona.milter.exporting import process as exporter
 from oborona.milter.intake import service as intake
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.pinned import schema as pin_store
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.publishing import asking as publishing
 from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
@@ -43,7 +45,8 @@ from oborona.milter.training import train
 from oborona.milter.worker import Worker
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.load import load_policy
+from oborona.policy.folders import Whose
+from oborona.policy.load import Policy, load_policy
 from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
 from oborona.recheck.schema import JOURNAL
@@ -80,7 +83,7 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         raise ConfigError(NONE_OPEN)
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
     before = Before()
-    load_policy(Path(loaded.settings.paths.policy), SCHEMA, before)
+    _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
@@ -122,6 +125,25 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         grace_s = loaded.settings.worker.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()
+
+
+def _told(loaded: Loaded, policy: Policy) -> None:
+    """Say whose files the policy is made of; a folder that the settings name and that is not there is hardly meant."""
+    folders = policy.folders
+    shipped = sum(folders.whose(Path(name)) is Whose.SHIPPED for name in policy.files)
+    about = {"version": policy.version, "shipped": shipped, "own": len(policy.files) - shipped}
+    if folders.own is None or folders.is_own_there():
+        event(log, logging.INFO, "policy", **about)
+        return
+    named = loaded.origins["paths.policy"] != DEFAULT
+    level = logging.WARNING if named else logging.INFO
+    event(
+        log,
+        level,
+        "policy: what ships alone, the folder of the site is not there",
+        folder=str(folders.own),
+        **about,
+    )
 
 
 def prepare_state(state: Path) -> None:
@@ -171,7 +193,7 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
 def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> Job:
     """Put the policy in force for the workers to come, and return the job that follows its files."""
     state = Path(loaded.settings.paths.state)
-    publisher = Publisher(Path(loaded.settings.paths.policy), SCHEMA, state, key, before=before)
+    publisher = Publisher(policy_folders(loaded.settings.paths), SCHEMA, state, key, before=before)
     publisher.begin()
     listener = publishing.listen(state)
     listening.callback(sockets.close_and_unlink, listener)

@@ -49,6 +49,7 @@ from oborona.milter.personal.follow import FollowedPersons
 from oborona.milter.pinned import schema as pin_store
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.places import Places
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.follow import FollowedPolicy
 from oborona.milter.reader.client import Line
@@ -133,7 +134,7 @@ class Worker:
             number,
             SCHEMA,
             key,
-            Path(settings.paths.policy),
+            policy_folders(settings.paths),
             self._signatures.prepare,
             before=before,
         )

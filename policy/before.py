@@ -14,32 +14,32 @@ from oborona.toml import Document, octets, parse
 
 
 class _Known(NamedTuple):
-    folder: Path
+    file: str
     raw: bytes
     document: Document
 
 
 class Documents:
-    """The TOML files of the folder that was read last."""
+    """The TOML files that were read last, by their names: no two of one policy have the same."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
 
-    def read(self, path: Path, folder: Path) -> tuple[Document, bytes]:
-        """Return a file's document and its very bytes.
+    def read(self, path: Path, named: Path) -> Document:
+        """Return a file's document.
 
         Args:
             path: of the file.
-            folder: where errors and places say that it is.
+            named: the path that errors and places say.
 
         Raises:
             PolicyError: it can't be read, is empty, or looks half-written.
         """
         raw = octets(path, PolicyError)
+        file = str(named)
         known = self._known.get(path.name)
-        if known is not None and known.raw == raw and known.folder == folder:
-            return known.document, raw
-        file = str(folder / path.name)
+        if known is not None and known.raw == raw and known.file == file:
+            return known.document
         document = parse(raw, file, PolicyError)
         if not raw.strip():
             raise PolicyError(
@@ -49,8 +49,8 @@ class Documents:
             raise PolicyError(
                 "its last line does not end: half-written?", file=file, line=raw.count(b"\n") + 1
             )
-        self._known[path.name] = _Known(folder, raw, document)
-        return document, raw
+        self._known[path.name] = _Known(file, raw, document)
+        return document
 
     def keep(self, names: frozenset[str]) -> None:
         """Forget all other files."""
@@ -58,7 +58,7 @@ class Documents:
 
 
 class Before:
-    """All that is kept, for one folder and its copies.
+    """All that is kept, for the folders of one policy and their copies.
 
     Attributes:
         documents: by the names of their files.

@@ -1,4 +1,4 @@
-"""List files of the policy folder, read when they changed and not otherwise.
+"""List files of a policy, read when they changed and not otherwise.
 
 A file that looks as before (times, size, number) is not opened; one whose contents are as before is not taken apart again.  So a change in a
 policy file costs nothing for a list of a million entries beside it.
@@ -7,12 +7,14 @@ policy file costs nothing for a list of a million entries beside it.
 from __future__ import annotations
 
 import hashlib
+import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.errors import PolicyError
+from oborona.policy.folders import Folders
 from oborona.policy.local_lists import ListSource, in_vain
 from oborona.policy.named import refuse
 from oborona.reputation.locallists import BrokenLine, LocalList, LocalLists, Table, read
@@ -20,6 +22,8 @@ from oborona.toml import Place
 
 MAX_BYTES: Final = 64 * 1024 * 1024  # of a list file: two million of the longest usual entries
 MAX_TOTAL: Final = 5_000_000  # entries of all lists: 40 to 105 MB in each process
+
+_COMMENT: Final = re.compile(rb"(?:\A|\s)#.*", re.DOTALL)
 
 Look = tuple[int, int, int, int]
 """Times of change of contents and of the file, size, number."""
@@ -39,6 +43,7 @@ class _Known(NamedTuple):
     look: Look
     digest: bytes
     table: Table
+    meant: bytes  # digest of the entries, however they are written down
 
 
 class ListFiles:
@@ -48,12 +53,12 @@ class ListFiles:
         self._known: dict[str, _Known] = {}  # by name: a copy of the folder has the same lists
 
     def read(
-        self, directory: Path, sources: Sequence[ListSource], *, force: bool = False
-    ) -> tuple[LocalLists, bytes]:
-        """Return the lists that are switched on, and a digest of their files.
+        self, folders: Folders, sources: Sequence[ListSource], *, force: bool = False
+    ) -> tuple[LocalLists, dict[str, bytes]]:
+        """Return the lists that are switched on, and digests of what their files mean, by the names of the lists.
 
         Args:
-            directory: the policy folder.
+            folders: of the policy.
             sources: of the policy.
             force: open the files even if they look as before.
 
@@ -62,16 +67,16 @@ class ListFiles:
         """
         lists: list[LocalList] = []
         used: dict[str, _Known] = {}
-        digest = hashlib.sha256()
+        meant: dict[str, bytes] = {}
         for source in sources:
             if not source.enabled:
                 continue
             tables = [source.entries] if len(source.entries) else []
             if source.file:
-                path = directory / source.file
+                path = folders.find(source.file)
                 if source.file not in used:
                     used[source.file] = self._one(path, source, force)
-                    digest.update(source.file.encode() + b"\0" + used[source.file].digest)
+                meant[source.name] = used[source.file].meant
                 table = used[source.file].table
                 vain = in_vain(table, source.of)
                 if vain is not None:
@@ -90,7 +95,7 @@ class ListFiles:
             if sum(len(known.table) for known in used.values()) > MAX_TOTAL:
                 raise refuse(f"more than {MAX_TOTAL} entries in all list files", source.places["file"])
         self._known = used
-        return LocalLists(lists), digest.digest() if used else b""
+        return LocalLists(lists), meant
 
     def _one(self, path: Path, source: ListSource, force: bool) -> _Known:
         known = self._known.get(source.file)
@@ -102,9 +107,22 @@ class ListFiles:
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
         try:
-            return _Known(seen, digest, read(raw))
+            return _Known(seen, digest, read(raw), digest_of(_entries(raw)))
         except BrokenLine as fault:
             raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
+
+
+def _entries(raw: bytes) -> Iterator[bytes]:
+    """Return what stands in the lines of a list file beside comments."""
+    lines: Iterable[bytes] = raw.split(b"\n")
+    if b"#" in raw:
+        lines = (_COMMENT.sub(b"", line, count=1) for line in lines)
+    return filter(None, map(bytes.strip, lines))
+
+
+def digest_of(entries: Iterable[bytes]) -> bytes:
+    """Return a digest of a list's entries, whatever their order; one that stands there twice is there once."""
+    return hashlib.sha256(b"\n".join(sorted(set(entries)))).digest()
 
 
 def contents(path: Path, of: str, place: Place, most: int) -> bytes:

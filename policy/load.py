@@ -1,14 +1,13 @@
-"""A folder of policy files to a policy, as one whole or not at all.
+"""Policy files to a policy, as one whole or not at all.
 
-All `*.toml` and `*.lua` files of the folder are read in the order of their names; names that begin with a dot are editors' own.
+All `*.toml` and `*.lua` files are read, in the order that `oborona.policy.folders` tells: what ships, then what is the admin's.
 A file that is empty, or whose last line does not end, is taken for half-written: `score = 10` may be the beginning of
-`score = 100`. So are a folder that is missing or holds no policy file: an empty policy would let everything through.
+`score = 100`. So are folders that hold no policy file: an empty policy would let everything through.
 List files (`*.list`) are read where a list of any sort names them.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from oborona.policy.before import Before
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
 from oborona.policy.faults import Faults
+from oborona.policy.folders import Folders
 from oborona.policy.groups import Groups
 from oborona.policy.merge import Merged, merge_what_is_right
 from oborona.policy.rules import Condition, Rule, VerdictLines
@@ -39,13 +39,14 @@ from oborona.policy.tables import (
 )
 from oborona.policy.trap_table import TrapsTable
 from oborona.policy.traps import Traps
+from oborona.policy.version import meaning_of, version_of
 from oborona.reputation.dnslists import DnsList
 from oborona.reputation.locallists import LocalLists
 from oborona.toml import Document
 from oborona.types import Stage
 
 MAX_FILES: Final = 200  # more are not written by people
-VERSION_LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
+SHIPS_SO: Final = "this file ships with the program; what is yours goes into the policy folder of the site"
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,96 +71,97 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     signatures: Mapping[str, Signature]  # those switched on, by id
     compiled: CompiledRules
     scripts: Scripts | None = None  # None: there are none
-    version: str  # hash of names and contents: the same everywhere for the same files
+    means: bytes  # all of it as JSON; equal for policies that judge alike
+    version: str  # of what it means, wherever and however that is written: `oborona.policy.version`
     origins: Mapping[
         str, str
     ]  # "verdict.spam_score", "rule.NAME.score", "dns_list.NAME.zone" -> "file:line"; what is not here is a default
     lists: Mapping[str, Any]  # "dns_list.NAME.zone" -> its value as a file gave it
-    files: tuple[str, ...] = ()
-
-
-def policy_files(directory: Path, *suffixes: str) -> list[Path]:
-    """Return the policy files of a folder in their order.
-
-    Args:
-        directory: the folder.
-        suffixes: of their names; none = `.toml`.
-
-    Raises:
-        PolicyError: the folder cannot be read.
-    """
-    wanted = suffixes or (".toml",)
-    try:
-        names = sorted(path for path in directory.iterdir() if path.suffix in wanted and path.name[0] != ".")
-    except (OSError, ValueError) as fault:
-        why = getattr(fault, "strerror", None) or fault
-        raise PolicyError(f"the policy folder cannot be read: {why}", file=str(directory)) from fault
-    return names
+    files: tuple[str, ...] = ()  # in the order in which they were read
+    folders: Folders = Folders()  # that places name
 
 
 def load_policy(
-    directory: Path,
+    where: Path | Folders,
     schema: Schema,
     before: Before | None = None,
     *,
-    named: Path | None = None,
+    named: Path | Folders | None = None,
     force: bool = False,
     to_code: ToCode = code_of,
 ) -> Policy:
-    """Return the policy that a folder holds.
+    """Return the policy that folders hold.
 
     Args:
-        directory: read now, each file once.
+        where: read now, each file once; a path stands for that folder alone.
         schema: the facts that rules may name.
         before: what is known of policies loaded before; None = nothing.
-        named: the folder that places of TOML files name, where this is a copy of it.
+        named: the folders that places name, where these are a copy of them.
         force: read list files even if they look as before.
         to_code: as of `compile_rules`.
 
     Raises:
         PolicyError: anything wrong with any file, with all else that is; nothing else.
     """
-    tables, scripts = policy_files(directory), policy_files(directory, ".lua")
+    folders = Folders.of(where)
+    originals = folders if named is None else Folders.of(named)
+    try:
+        return _load(folders, originals, schema, before or Before(), force=force, to_code=to_code)
+    except PolicyError as error:
+        raise _told(error, originals.shipped) from error
+
+
+def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
+    """Return an error, and what else is wrong, with a word where a file is one that ships."""
+    marked = [
+        PolicyError(
+            f"{one.problem} ({SHIPS_SO})" if one.file and Path(one.file).parent == shipped else one.problem,
+            file=one.file,
+            line=one.line,
+            column=one.column,
+        )
+        for one in (error, *error.more)
+    ]
+    marked[0].more = tuple(marked[1:])
+    return marked[0]
+
+
+def _load(
+    folders: Folders, named: Folders, schema: Schema, before: Before, *, force: bool, to_code: ToCode
+) -> Policy:
+    files = folders.files(".toml", ".lua")
+    names = {path: named.original(path, folders) for path in files}
+    tables = [path for path in files if path.suffix == ".toml"]
+    scripts = {names[path]: _script(path) for path in files if path.suffix == ".lua"}
     if not tables:
-        raise PolicyError("the policy folder holds no *.toml file", file=str(directory))
-    files = sorted([*tables, *scripts])
-    before = before or Before()
+        raise PolicyError("the policy folder holds no *.toml file", file=str(folders.main))
     if len(files) > MAX_FILES:
         raise PolicyError(
-            f"the policy folder holds {len(files)} files; at most {MAX_FILES}", file=str(directory)
+            f"the policy folder holds {len(files)} files; at most {MAX_FILES}", file=str(folders.main)
         )
     documents: dict[Path, Document] = {}
-    octets: dict[Path, bytes] = {path: _script(path) for path in scripts}
     faults = Faults()
     for path in tables:
         with faults:
-            documents[path], octets[path] = before.documents.read(path, named or directory)
+            documents[names[path]] = before.documents.read(path, names[path])
     faults.end()  # a file that can't be read hides what the others name
-    digest = hashlib.sha256()
-    for path in files:
-        raw = octets[path]
-        digest.update(
-            f"{len(path.name)}:{len(raw)}:".encode() + path.name.encode("utf-8", "surrogateescape") + raw
-        )
+    loaded = None
     if scripts:
-        loaded = Loaded({str(path): octets[path] for path in scripts}, schema)
+        loaded = Loaded({str(path): raw for path, raw in scripts.items()}, schema)
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
-    merged = merge_what_is_right([documents[path] for path in files], schema.findings, faults)
+    merged = merge_what_is_right([documents[names[path]] for path in files], schema.findings, faults)
     bound = None
     with faults:
-        bound = loaded.bound(merged.rules) if scripts else None
+        bound = None if loaded is None else loaded.bound(merged.rules)
     with faults:
-        local_lists, contents = before.lists.read(directory, merged.local_lists, force=force)
-        digest.update(contents)
+        local_lists, of_lists = before.lists.read(folders, merged.local_lists, force=force)
     with faults:
-        found, contents = before.signatures.read(
-            directory, merged.signatures, merged.signature_lists, force=force
+        found, of_signatures = before.signatures.read(
+            folders, merged.signatures, merged.signature_lists, force=force
         )
-        digest.update(contents)
     with faults:
-        trapped, contents = before.traps.read(directory, merged.traps, merged.traps_given, force=force)
-        digest.update(contents)
+        trapped, of_traps = before.traps.read(folders, merged.traps, merged.traps_given, force=force)
     with faults:
         compiled = compile_rules(
             [rule for rule in merged.rules if not rule.scripted],
@@ -171,6 +173,13 @@ def load_policy(
         )
     faults.end()
     before.documents.keep(frozenset(path.name for path in tables))
+    means = meaning_of(
+        merged,
+        lists=of_lists,
+        signatures=of_signatures,
+        traps=of_traps,
+        scripts=() if loaded is None else loaded.meant,
+    )
     return Policy(
         verdict=merged.verdict,
         repip=merged.repip,
@@ -191,10 +200,12 @@ def load_policy(
         signatures=found,
         compiled=compiled,
         scripts=bound,
-        version=digest.hexdigest()[:VERSION_LENGTH],
+        means=means,
+        version=version_of(means),
         origins=merged.origins,
         lists=merged.lists,
-        files=tuple(str(path) for path in files),
+        files=tuple(map(str, names.values())),
+        folders=named,
     )
 
 

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.list_files import Look, contents, look
+from oborona.policy.folders import Folders
+from oborona.policy.list_files import Look, contents, digest_of, look
 from oborona.policy.named import refuse
 from oborona.policy.signature_tables import SignatureSource
 from oborona.policy.signatures.check import BrokenSignature, checked
@@ -28,6 +29,7 @@ class _Known(NamedTuple):
     look: Look
     digest: bytes
     signatures: Mapping[str, Signature]
+    meant: bytes  # digest of their ids, which hold hashes of what stands in the lines
 
 
 class SignatureFiles:
@@ -40,16 +42,18 @@ class SignatureFiles:
 
     def read(
         self,
-        directory: Path,
+        folders: Folders,
         tables: Sequence[Signature],
         sources: Sequence[SignatureSource],
         *,
         force: bool = False,
-    ) -> tuple[Mapping[str, Signature], bytes]:
-        """Return all signatures of a policy by id, and a digest of the list files; the same object as before if nothing changed.
+    ) -> tuple[Mapping[str, Signature], dict[str, bytes]]:
+        """Return all signatures of a policy by id, and digests of what the list files mean, by the names of the lists.
+
+        The signatures are the same object as before if nothing changed.
 
         Args:
-            directory: the policy folder.
+            folders: of the policy.
             tables: the signatures of policy files.
             sources: the lists of policy files.
             force: open the files even if they look as before.
@@ -58,12 +62,12 @@ class SignatureFiles:
             PolicyError: a file or line that can't be used; what was known before stays known.
         """
         used: dict[tuple[str, Signature], _Known] = {}
-        digest = hashlib.sha256()
+        meant: dict[str, bytes] = {}
         for source in sources:
             known = used[source.file, source.pattern] = self._one(
-                directory / source.file, source, force=force
+                folders.find(source.file), source, force=force
             )
-            digest.update(source.file.encode() + b"\0" + known.digest)
+            meant[source.pattern.id] = known.meant
             if len(tables) + sum(len(one.signatures) for one in used.values()) > MAX_SIGNATURES:
                 raise refuse(f"more than {MAX_SIGNATURES} signatures in all files", source.place)
         self._known = used
@@ -73,7 +77,7 @@ class SignatureFiles:
             for one in parts[1]:
                 self._all = {**self._all, **one}
             self._last = parts
-        return self._all, digest.digest() if used else b""
+        return self._all, meant
 
     def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _Known:
         known = self._known.get((source.file, source.pattern))
@@ -84,7 +88,8 @@ class SignatureFiles:
         digest = hashlib.sha256(raw).digest()
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
-        return _Known(seen, digest, _signatures(raw, path, source.pattern))
+        found = _signatures(raw, path, source.pattern)
+        return _Known(seen, digest, found, digest_of(map(str.encode, found)))
 
 
 def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Signature]:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
+from oborona.policy.folders import Folders
 from oborona.policy.list_files import Look, contents, look
 from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, refuse
 from oborona.policy.traps import MAX_PATTERN, NO_TRAPS, BrokenTrap, Then, Traps, trap_address, trap_domain
@@ -98,14 +99,15 @@ class TrapFiles:
         self._known: dict[str, _Known] = {}
         self._last: tuple[TrapsTable, tuple[bytes, ...]] | None = None
         self._traps = NO_TRAPS
+        self._meant = b""
 
     def read(
-        self, directory: Path, asked: TrapsTable, given: Mapping[str, Given], *, force: bool = False
+        self, folders: Folders, asked: TrapsTable, given: Mapping[str, Given], *, force: bool = False
     ) -> tuple[Traps, bytes]:
-        """Return all traps, and a digest of their files; the same object as before if nothing changed.
+        """Return all traps, and a digest of them; the same object as before if nothing changed.
 
         Args:
-            directory: the policy folder.
+            folders: of the policy.
             asked: the table.
             given: its keys, with their places.
             force: open the files even if they look as before.
@@ -114,20 +116,18 @@ class TrapFiles:
             PolicyError: a file that can't be used, with its line; what was known before stays known.
         """
         known: dict[str, _Known] = {}
-        digest = hashlib.sha256()
         for name in asked.files:
-            known[name] = self._one(directory / name, name, given, force=force)
-            digest.update(name.encode() + b"\0" + known[name].digest)
+            known[name] = self._one(folders.find(name), name, given, force=force)
         self._known = known
         state = asked, tuple(one.digest for one in known.values())
         if state != self._last:
-            self._traps = Traps(
-                _together(asked.addresses, (one.addresses for one in known.values())),
-                _together(asked.domains, (one.domains for one in known.values())),
-                asked.patterns,
-            )
+            addresses = _together(asked.addresses, (one.addresses for one in known.values()))
+            domains = _together(asked.domains, (one.domains for one in known.values()))
+            self._traps = Traps(addresses, domains, asked.patterns)
+            sorts = (*sorted(addresses | domains), "", *sorted(asked.patterns))
+            self._meant = hashlib.sha256("\n".join(sorts).encode()).digest()
             self._last = state
-        return self._traps, digest.digest() if known else b""
+        return self._traps, self._meant
 
     def _one(self, path: Path, name: str, given: Mapping[str, Given], *, force: bool) -> _Known:
         known, seen = self._known.get(name), look(path)

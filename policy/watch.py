@@ -1,4 +1,4 @@
-"""The policy of a folder, and whether its files (`*.toml`, the `*.list` of lists, the `*.lua` of scripts) have changed since.
+"""The policy of two folders, and whether its files (`*.toml`, the `*.list` of lists, the `*.lua` of scripts) have changed since.
 
 `folder_state` asks the file system only, so it may be called twenty times a second. It is taken before the files are read: what
 changes meanwhile is seen at the next look. Known limit: a file changed in place, to the same length, within one
@@ -13,30 +13,48 @@ from typing import Final
 from oborona.errors import PolicyError
 from oborona.policy.before import Before
 from oborona.policy.expression import Schema, ToCode, code_of
+from oborona.policy.folders import Folders
 from oborona.policy.list_files import look
-from oborona.policy.load import Policy, load_policy, policy_files
+from oborona.policy.load import Policy, load_policy
 
-SUFFIXES: Final = (".toml", ".list", ".lua")  # of the files that a policy is made of
+SUFFIXES: Final = (
+    ".toml",
+    ".list",
+    ".lua",
+    ".tsv",
+)  # of the files that a policy is made of, and of the list of those that ship
 FolderState = tuple[tuple[str, int, int, int, int], ...]
 
 
-def folder_state(directory: Path) -> FolderState:
-    """Return what changes whenever a file that a policy is made of is changed, added, renamed or taken away.
+def folder_state(where: Path | Folders) -> FolderState:
+    """Return what changes whenever a file that a policy is made of is changed, added, renamed or taken away, or a folder comes or goes.
 
-    Never raises; a folder that cannot be read has the empty state, a file that vanishes meanwhile zeros.
+    Never raises; a folder that cannot be read has no files, a file that vanishes meanwhile zeros.
+
+    Args:
+        where: as of `load_policy`.
     """
-    try:
-        files = policy_files(directory, *SUFFIXES)
-    except PolicyError:
-        return ()
-    return tuple((path.name, *look(path)) for path in files)
+    state: list[tuple[str, int, int, int, int]] = []
+    for folder in Folders.of(where):
+        if folder is None:
+            continue
+        try:
+            files = sorted(
+                path for path in folder.iterdir() if path.suffix in SUFFIXES and path.name[0] != "."
+            )
+        except (OSError, ValueError):
+            state.append((str(folder), -1, 0, 0, 0))  # not the state of one that is empty
+            continue
+        state.append((str(folder), 0, 0, 0, 0))
+        state += [(path.name, *look(path)) for path in files]
+    return tuple(state)
 
 
 class LivePolicy:
     """A policy that follows its files; a broken one never replaces a good one.
 
     Args:
-        directory: the policy folder.
+        where: as of `load_policy`.
         schema: the facts that rules may name.
         to_code: as of `load_policy`.
         before: the same.
@@ -51,16 +69,16 @@ class LivePolicy:
 
     def __init__(
         self,
-        directory: Path,
+        where: Path | Folders,
         schema: Schema,
         to_code: ToCode = code_of,
         before: Before | None = None,
     ) -> None:
-        self._directory = directory
+        self._folders = Folders.of(where)
         self._schema = schema
         self._to_code = to_code
         self._before = before or Before()
-        self._seen = folder_state(directory)
+        self._seen = folder_state(self._folders)
         self.current: Policy = self._load(force=False)
         self.error: PolicyError | None = None
 
@@ -74,14 +92,14 @@ class LivePolicy:
         return self.current
 
     def reload(self, force: bool = False) -> bool:
-        """Read the files again if they changed; return whether another policy is in use now.
+        """Read the files again if they changed; return whether a policy of another version is in use now.
 
         Args:
             force: read them even if they look the same.
 
         A broken policy is kept in `error`, and is read again when a file changes.
         """
-        now = folder_state(self._directory)
+        now = folder_state(self._folders)
         if now == self._seen and not force:
             return False
         self._seen = now
@@ -91,10 +109,9 @@ class LivePolicy:
             self.error = error
             return False
         self.error = None
-        if fresh.version == self.current.version:
-            return False
-        self.current = fresh
-        return True
+        another = fresh.version != self.current.version
+        self.current = fresh  # one that means the same may stand in other lines
+        return another
 
     def _load(self, *, force: bool) -> Policy:
-        return load_policy(self._directory, self._schema, self._before, force=force, to_code=self._to_code)
+        return load_policy(self._folders, self._schema, self._before, force=force, to_code=self._to_code)

@@ -21,6 +21,7 @@ from oborona.milter.exporting.row import Row
 from oborona.milter.log import event
 from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.stores import open_stored
 from oborona.policy.before import Before
@@ -58,7 +59,7 @@ class Exporter:
         self._state = state
         self._hasher = Hasher(secret.load(state).shingles)
         self._own = networks(settings.site.networks)
-        self._policy = PolicyInForce(state, Path(settings.paths.policy), before)
+        self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
         self._listed: Listed | None = None
         self._recent = Recent()
 
@@ -72,7 +73,7 @@ class Exporter:
             policy = self._policy.current
             assert policy is not None
             self._listed = None  # what was said before is not said for a policy that can't be read
-            self._listed = listed(policy, self._policy.folder)
+            self._listed = listed(policy, self._policy.folders)
         said, troubles = self._listed, list[str]()
         pins = NOTHING
         try:

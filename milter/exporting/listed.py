@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from oborona.errors import StoreError
 from oborona.milter.exporting.row import ALLOW, DENY, Row, refused
+from oborona.policy.folders import Folders
 from oborona.policy.load import Policy
 from oborona.reputation.locallists import ListAction, LocalList, LocalLists
 from oborona.reputation.locallists.entry import entry
@@ -36,17 +37,17 @@ class Listed(NamedTuple):
     by_history: bool  # clients with a bad past
 
 
-def listed(policy: Policy, folder: Path) -> Listed:
+def listed(policy: Policy, where: Path | Folders) -> Listed:
     """Return what a policy says of clients and senders by its lists.
 
     Args:
-        policy: loaded from the folder.
-        folder: with its list files.
+        policy: loaded from the folders.
+        where: they are; a path stands for that folder alone.
 
     Raises:
         StoreError: a file can't be read, or there are more entries than `MOST`; half of a list is not written.
     """
-    refuses = policy.verdict.refuse
+    refuses, folders = policy.verdict.refuse, Folders.of(where)
     networks: dict[Network, Row] = {}
     senders: dict[str, Row] = {}
     for one in policy.local_lists.lists:
@@ -54,7 +55,7 @@ def listed(policy: Policy, folder: Path) -> Listed:
             continue
         if one.action is ListAction.DENY and not refuses:
             continue
-        for found in _entries(one, policy, folder):
+        for found in _entries(one, policy, folders):
             if isinstance(found, str):
                 if Subject.SENDER in one.of:
                     _put(senders, _key(found), _row(one, found, "Sender"))
@@ -87,19 +88,20 @@ def _key(found: str) -> str:
     return f"*{found}" if found.startswith("@") else found if "@" in found else f"*@{found}"
 
 
-def _entries(one: LocalList, policy: Policy, folder: Path) -> Iterator[Network | str]:
+def _entries(one: LocalList, policy: Policy, folders: Folders) -> Iterator[Network | str]:
     """Yield the entries of a list, in their normal form."""
     for text in policy.lists.get(f"local_list.{one.name}.entries", ()):
         yield from _entry(text)
     file = policy.lists.get(f"local_list.{one.name}.file", "")
     if not file:
         return
+    path = folders.find(file)
     try:
-        with (folder / file).open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines:
             for line in lines:
                 yield from _entry(line.rstrip("\n"))
     except (OSError, ValueError) as error:
-        raise StoreError(f"{folder / file}: {error}") from error
+        raise StoreError(f"{path}: {error}") from error
 
 
 def _entry(text: str) -> Iterator[Network | str]:

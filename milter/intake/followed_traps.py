@@ -1,4 +1,4 @@
-"""The traps of the policy folder, as the door for reports knows them: `[traps]` alone, read again when a file changed.
+"""The traps of the policy folders, as the door for reports knows them: `[traps]` alone, read again when a file changed.
 
 Files that can't be used leave the traps as they were; who publishes the policy says what is wrong with them.
 """
@@ -13,13 +13,13 @@ from typing import Final
 from oborona.errors import PolicyError
 from oborona.milter.log import event
 from oborona.policy.before import Documents
-from oborona.policy.load import policy_files
+from oborona.policy.folders import Folders
 from oborona.policy.trap_table import TrapFiles, TrapsTable, traps_table
 from oborona.policy.traps import NO_TRAPS, Traps
 from oborona.policy.watch import FolderState, folder_state
 from oborona.toml import Given, table
 
-LOOK_S: Final = 2.0  # between looks at the folder
+LOOK_S: Final = 2.0  # between looks at the folders
 
 log = logging.getLogger("oborona.intake")
 
@@ -28,11 +28,11 @@ class FollowedTraps:
     """Traps that follow their files.
 
     Args:
-        folder: of the policy.
+        where: the policy folders; a path stands for that folder alone.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, where: Path | Folders) -> None:
+        self._folders = Folders.of(where)
         self._documents = Documents()
         self._files = TrapFiles()
         self._state: FolderState | None = None
@@ -48,7 +48,7 @@ class FollowedTraps:
         if clock() - self._looked < LOOK_S:
             return self._traps
         self._looked = clock()
-        state = folder_state(self._folder)
+        state = folder_state(self._folders)
         if state != self._state:
             self._state = state
             try:
@@ -59,11 +59,11 @@ class FollowedTraps:
 
     def _read(self) -> Traps:
         given: dict[str, Given] = {}
-        paths = policy_files(self._folder)
+        paths = self._folders.files(".toml")
         for path in paths:
-            document, _ = self._documents.read(path, self._folder)
+            document = self._documents.read(path, path)
             if isinstance(document.data.get("traps"), dict):
                 given |= table(document, ("traps",), TrapsTable, name="[traps]", error=PolicyError)
         self._documents.keep(frozenset(path.name for path in paths))
-        found, _ = self._files.read(self._folder, traps_table(given), given)
+        found, _ = self._files.read(self._folders, traps_table(given), given)
         return found

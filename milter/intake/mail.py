@@ -31,6 +31,7 @@ from oborona.milter.intake.followed_traps import FollowedTraps
 from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
 from oborona.milter.intake.reporters import Reporters
 from oborona.milter.log import event
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.smtp.answers import Answer, own
 from oborona.recheck.schema import JOURNAL
 
@@ -172,7 +173,7 @@ async def start_mail(
         listener: the socket; it stays the caller's.
     """
     asked = settings.intake
-    traps = FollowedTraps(Path(settings.paths.policy))
+    traps = FollowedTraps(policy_folders(settings.paths))
     entries = LazyEntries(state / JOURNAL)
     bench = Bench(
         roles=roles(asked),

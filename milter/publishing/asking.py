@@ -24,6 +24,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str  # in force now
     changed: bool = False  # another one than before
+    reworded: bool = False  # the same one, and other files
     seconds: float = 0.0  # it took
     age_s: float = 0.0  # since it came into force
     workers: int = 0  # that judge by it

@@ -21,6 +21,7 @@ from oborona.milter.publishing.page import FILE, FOLDER, NOTHING, Page, version_
 from oborona.milter.publishing.snapshots import where
 from oborona.policy.before import Before
 from oborona.policy.expression import Schema
+from oborona.policy.folders import Folders
 from oborona.policy.load import Policy, load_policy
 
 LOOK_S: Final = 0.05  # between looks at what is offered: a read of memory
@@ -39,7 +40,7 @@ class FollowedPolicy:
         worker: its number.
         schema: the facts that rules may name.
         key: of this service, as its publisher has it.
-        source: the folder of which there are copies, as errors name it.
+        source: the folders of which there are copies, as errors name them.
         before: what was known of policies before the fork, shared with other workers until it changes; None = nothing.
         prepare: called in a thread with a policy before the worker is ready for it, and with the one in use.
     """
@@ -50,7 +51,7 @@ class FollowedPolicy:
         worker: int,
         schema: Schema,
         key: bytes,
-        source: Path,
+        source: Path | Folders,
         prepare: Callable[[Policy, Policy | None], None] = lambda _next, _current: None,
         *,
         before: Before | None = None,
@@ -59,7 +60,7 @@ class FollowedPolicy:
         self._worker = worker
         self._schema = schema
         self._key = key
-        self._source = source
+        self._source = Folders.of(source)
         self._prepare = prepare
         self._before = before or Before()
         self._loading: asyncio.Task[None] | None = None
@@ -183,7 +184,7 @@ class FollowedPolicy:
         folder = where(self._folder, word)
         try:
             policy = load_policy(
-                folder,
+                self._source.copied(folder),
                 self._schema,
                 self._before,
                 named=self._source,

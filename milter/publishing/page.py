@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.errors import StoreError
-from oborona.policy.load import VERSION_LENGTH
+from oborona.policy.version import LENGTH as VERSION_LENGTH
 from oborona.recheck.ident import WORKERS
 
 FOLDER: Final = "policy"  # in the state folder

@@ -1,11 +1,12 @@
-"""The process that publishes the policy: it alone reads the policy folder while the service runs, and all workers switch at its word.
+"""The process that publishes the policy: it alone reads the policy folders while the service runs, and all workers switch at its word.
 
-    look at the folder twenty times a second, at SIGHUP and when asked → the files have come to rest → load and check →
+    look at the folders twenty times a second, at SIGHUP and when asked → the files have come to rest → load and check →
     copy them (`snapshots`) → offer the copy on the page → all workers that live are ready, or `PATIENCE_S` is over → put it in force
 
 A broken policy is refused with its place and never offered.  One that a worker says it can't load is withdrawn: all or none.  A worker that was late
 loads the policy before it judges its next message, and is not waited for again until it has caught up.  Killed at any point, the next one begins
-with what is in force.  Times here are measured, not told: the clock of the machine decides nothing.
+with what is in force.  Files that changed and mean the same are handed on as well, for they say what stands in which line; that is no other policy, and
+nothing is told as one.  Times here are measured, not told: the clock of the machine decides nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from oborona.errors import PolicyError, StoreError
 from oborona.milter.publishing import asking
 from oborona.milter.publishing.asking import Outcome
@@ -29,6 +32,7 @@ from oborona.milter.publishing.snapshots import Snapshots, where
 from oborona.milter.publishing.telling import Telling, refusal
 from oborona.policy.before import Before
 from oborona.policy.expression import Schema
+from oborona.policy.folders import Folders
 from oborona.policy.watch import LivePolicy, folder_state
 
 LOOK_S: Final = 0.05  # between looks at the policy folder
@@ -41,10 +45,10 @@ STOPS: Final = "the daemon stops"
 
 
 class Publisher:
-    """Publishes the policy of a folder.
+    """Publishes the policy of two folders.
 
     Args:
-        folder: of the policy.
+        where: as of `load_policy`.
         schema: the facts that rules may name.
         state: state folder.
         key: of this service, as its workers have it.
@@ -57,7 +61,7 @@ class Publisher:
 
     def __init__(
         self,
-        folder: Path,
+        where: Path | Folders,
         schema: Schema,
         state: Path,
         key: bytes,
@@ -66,13 +70,14 @@ class Publisher:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._coder = Coder(key)
-        self._live = LivePolicy(folder, schema, self._coder, before)
-        self._folder = folder
+        self._folders = Folders.of(where)
+        self._live = LivePolicy(self._folders, schema, self._coder, before)
         self._state = state
         self._patience_s = patience_s
-        self._snapshots = Snapshots(state / FOLDER, folder)
+        self._snapshots = Snapshots(state / FOLDER, self._folders)
         self._page: Page | None = None
         self._rest = Rest(self._live.seen)
+        self._handed_on = self._live.seen  # how the files looked that the workers have
         self._retry_at = 0.0  # monotonic; 0 = there is nothing to try again
         self._since = time.monotonic()  # it is in force; of what was before this process, no longer
         self._behind: dict[int, int] = {}  # workers that were late, with what they were late for
@@ -91,13 +96,14 @@ class Publisher:
         page = Page.make(self._state / FOLDER / FILE)
         word = page.named(self._live.current.version)
         self._take(word)
-        while folder_state(self._folder) != self._live.seen:
+        while folder_state(self._folders) != self._live.seen:
             self._live.reload()
             if self._live.error is not None:
                 raise self._live.error
             word = page.named(self._live.current.version)
             self._take(word, force=True)
         page.offered = page.active = word
+        self._handed_on = self._live.seen
         self._rest.handled(self._live.seen)
         self._snapshots.keep(frozenset({word}))
         page.close()
@@ -140,13 +146,13 @@ class Publisher:
         self._asked = True
 
     def look(self, *, asked: bool = False) -> Outcome | None:
-        """Look at the folder once, and publish what is there if it changed and has come to rest; return what came of it, None if nothing.
+        """Look at the folders once, and publish what is there if it changed and has come to rest; return what came of it, None if nothing.
 
         Args:
             asked: read the files whatever they look like, and say what came of it.
         """
         now = time.monotonic()
-        due = self._rest.came(folder_state(self._folder), now) or 0.0 < self._retry_at <= now
+        due = self._rest.came(folder_state(self._folders), now) or 0.0 < self._retry_at <= now
         if not due and not asked:
             return None
         self._asked, self._retry_at = False, 0.0
@@ -169,7 +175,8 @@ class Publisher:
         if live.error is not None:
             self._rest.handled(live.seen)
             return Outcome(version=before, refused=refusal(live.error))
-        if live.current.version == before:
+        same = live.current.version == before
+        if same and live.seen == self._handed_on:
             self._rest.handled(live.seen)
             return self._outcome(started, changed=False)
         word = page.named(live.current.version)
@@ -180,10 +187,14 @@ class Publisher:
             self._retry_at = time.monotonic() + RETRY_S
             return Outcome(version=before, trouble=str(error))
         former = page.active
-        if folder_state(self._folder) != live.seen:
+        if folder_state(self._folders) != live.seen:
             self._snapshots.keep(frozenset({former}))
             return Outcome(version=before, trouble=MOVED)
         self._rest.handled(live.seen)
+        if same and self._snapshots.alike(former, word):
+            self._handed_on = live.seen
+            self._snapshots.keep(frozenset({former}))
+            return self._outcome(started, changed=False)
         page.offered = word
         late = self._wait(page, word)
         failed = [worker for worker in self._living(page) if page.failed(worker) == word]
@@ -198,7 +209,10 @@ class Publisher:
             )
         page.active = word  # from here on
         self._behind = dict.fromkeys(late, word)
+        self._handed_on = live.seen
         self._snapshots.keep(frozenset({former, word}))
+        if same:
+            return msgspec.structs.replace(self._outcome(started, changed=False), reworded=True)
         self._since = time.monotonic()
         return self._outcome(started, changed=True)
 

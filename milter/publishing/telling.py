@@ -58,6 +58,8 @@ class Telling:
             event(log, logging.ERROR, f"{what}, the old one stays", error=words)
         elif not words and self._said:
             event(log, logging.INFO, "policy is right again", version=outcome.version)
+        elif outcome.reworded:
+            event(log, logging.INFO, "policy files changed, and mean the same", version=outcome.version)
         elif not words and asked:
             event(log, logging.INFO, "policy is as it was", version=outcome.version)
         self._said = words

@@ -1,4 +1,4 @@
-"""The policy that the second look judges by: the one in force for the workers, or that of the policy folder where no workers ever ran.
+"""The policy that the second look judges by: the one in force for the workers, or that of the policy folders where no workers ever ran.
 
 What is in force stands on the publisher's page; it is read from its copy, as workers read it, and nobody waits for us.
 """
@@ -14,6 +14,7 @@ from oborona.milter.publishing.page import FILE, FOLDER, NOTHING, Page, version_
 from oborona.milter.publishing.snapshots import where
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.folders import Folders
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.watch import LivePolicy
 
@@ -25,22 +26,22 @@ class PolicyInForce:
 
     Args:
         state: state folder.
-        source: policy folder.
+        source: policy folders.
         before: what is known of policies already.
 
     Attributes:
         current: the policy; None = none was taken yet.
-        folder: that holds its files.
+        folders: that hold its files.
     """
 
-    def __init__(self, state: Path, source: Path, before: Before | None = None) -> None:
+    def __init__(self, state: Path, source: Path | Folders, before: Before | None = None) -> None:
         self._folder = state / FOLDER
-        self._source = source
+        self._source = Folders.of(source)
         self._before = before or Before()
         self._live: LivePolicy | None = None
         self._word = NOTHING
         self.current: Policy | None = None
-        self.folder = source
+        self.folders = self._source
 
     def look(self) -> bool:
         """Take what is in force now; return whether that is another policy than before.
@@ -54,12 +55,13 @@ class PolicyInForce:
         if word == self._word:
             return False
         try:
-            policy = load_policy(where(self._folder, word), SCHEMA, self._before, named=self._source)
+            copy = self._source.copied(where(self._folder, word))
+            policy = load_policy(copy, SCHEMA, self._before, named=self._source)
         except PolicyError as error:
             raise StoreError(f"the policy in force can't be loaded: {error}") from error
         if policy.version != version_of(word):
             raise StoreError(f"{self._folder}: the copy of {version_of(word)} holds another policy")
-        self._word, self.folder = word, where(self._folder, word)
+        self._word, self.folders = word, copy
         return self._take(policy)
 
     def _published(self) -> int:
@@ -74,7 +76,7 @@ class PolicyInForce:
             page.close()
 
     def _own(self) -> bool:
-        """Take the policy folder as it is."""
+        """Take the policy folders as they are."""
         if self._live is None:
             try:
                 self._live = LivePolicy(self._source, SCHEMA, before=self._before)

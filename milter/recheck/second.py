@@ -35,6 +35,7 @@ from oborona.milter.personal.follow import FollowedPersons
 from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.pinned.schema import FILE as PINS
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.recheck.changes import Changes
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.recheck.limits import limits_of
@@ -97,7 +98,7 @@ class SecondLook:
         self._mailboxes = mailboxes
         self._alarm = alarm
         self._clock = clock
-        self._policy = PolicyInForce(state, Path(settings.paths.policy), before)
+        self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
         self._hasher = Hasher(secret.load(state).shingles)
         self._persons = FollowedPersons(state / PERSONS)
         self._pins = FollowedPins(state / PINS)

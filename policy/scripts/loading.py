@@ -57,6 +57,7 @@ class Loaded:
 
     Attributes:
         schema: the same, with the findings of the scripts' checks.
+        meant: what each says, without comments and white space; those that say nothing left out.
 
     Raises:
         PolicyError: anything wrong with any of them, with file and line; nothing else.
@@ -64,10 +65,11 @@ class Loaded:
 
     def __init__(self, files: Mapping[str, bytes], schema: Schema) -> None:
         self._sources = [source(raw, file, schema) for file, raw in files.items()]
+        self.meant = tuple(one.meant for one in self._sources if one.meant)
         self._answers = Answers(schema)
         self._runtime: Runtime | None = None
         self._registered: list[Registered] = []
-        if any(one.code for one in self._sources):
+        if self.meant:
             self._run_all()
         self.schema = schema
         self._reaches = [

@@ -61,7 +61,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     text: str  # as Lua gets it, line by line the file's
     named: tuple[Named, ...]  # facts
     asked: tuple[Named, ...]  # findings that are asked for by name
-    code: bool  # there is something beside comments
+    meant: str  # what stands there beside comments and white space; empty: nothing
     open: tuple[int, ...]  # lines where a fact's name is worked out as it runs: it may be any
 
 
@@ -138,7 +138,7 @@ class _Reader:
             named=tuple(self._named),
             asked=tuple(self._asked),
             open=tuple(self._open),
-            code=bool(self._tokens),
+            meant="\0".join(token.text for token in self._tokens),
         )
 
     def _scan(self) -> Iterator[Token]:

@@ -78,7 +78,16 @@ def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600
 def run(state: Path, folder: Path, *arguments: str, status: int = 0) -> Result:
     """Run a command; its exit status is as given."""
     result = CliRunner().invoke(
-        main, ["--state", os.fspath(state), "--set", f"paths.policy={folder}", *arguments]
+        main,
+        [
+            "--state",
+            os.fspath(state),
+            "--set",
+            f"paths.policy={folder}",
+            "--set",
+            "paths.shipped_policy=none",
+            *arguments,
+        ],
     )
     assert result.exit_code == status, (result.output, result.exception)
     return result

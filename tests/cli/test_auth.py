@@ -197,7 +197,7 @@ def test_exit_status(run: Run, tmp_path: Path) -> None:
     assert run("auth", tmp_path / "letter", "--from", "a\x1bb").exit_code == 2
     assert run("auth", tmp_path / "letter", dns__servers="nowhere").exit_code == os.EX_CONFIG
     (tmp_path / "none").mkdir()
-    assert run("auth", tmp_path / "letter", paths__policy=tmp_path / "none").exit_code == os.EX_CONFIG
+    assert run("auth", tmp_path / "letter", paths__policy=tmp_path / "letter").exit_code == os.EX_CONFIG
 
 
 HOSTILE = b"\x1b]0;owned\x07\x1b[31m\r\n\x00\x9b2J\xe2\x80\xae\xff"

@@ -151,7 +151,7 @@ def test_wrong_settings_and_policies_end_with_their_place(tmp_path: Path, letter
     assert f"{settings}:5:1: " in result.stderr
     assert "processes" in result.stderr, "it says what was meant"
 
-    settings.write_text('[paths]\npolicy = "p"\n')
+    settings.write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\n')
     (tmp_path / "p").mkdir()
     (tmp_path / "p/10.toml").write_text('[[rule]]\nname = "X"\nwhen = "from.adress == \'\'"\nscore = 1\n')
     result = run("--config", settings, "policy", "check")

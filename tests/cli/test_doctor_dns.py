@@ -37,6 +37,7 @@ def look(tmp_path: Path, zones: Zones) -> Look:
         sets = {
             "dns.servers": servers or zones.setting,
             "paths.policy": tmp_path / "policy.d",
+            "paths.shipped_policy": "none",
             "doors.milter.listen": f"unix:{tmp_path}/m.sock",
         } | {name.replace("__", "."): value for name, value in settings.items()}
         words = [part for name, value in sets.items() for part in ("--set", f"{name}={value}")]

@@ -27,7 +27,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def export(site: Path, *words: str, status: int = 0, **settings: str) -> Result:
-    given = {"paths.policy": str(site / "policy"), "site.name": "mx.test"} | {
+    given = {"paths.policy": str(site / "policy"), "paths.shipped_policy": "none", "site.name": "mx.test"} | {
         name.replace("__", "."): value for name, value in settings.items()
     }
     assignments = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]

@@ -69,6 +69,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             "site.name=mx.test",
             "--set",
             f"paths.policy={tmp_path / 'policy'}",
+            "--set",
+            "paths.shipped_policy=none",
         ]
         result = CliRunner().invoke(main, [*settings, *words], catch_exceptions=False)
         assert result.exit_code == status, result.output

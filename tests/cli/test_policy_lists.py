@@ -20,7 +20,7 @@ def run(folder: Path, *words: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\n')
+    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\n')
     policy = tmp_path / "p"
     policy.mkdir()
     (policy / "10.toml").write_text(
@@ -47,7 +47,11 @@ def test_show_tells_the_origin_of_each_field_of_a_list(folder: Path) -> None:
     assert lines["repip.slow_s"].endswith("90-local.toml:10")
     assert lines["repip.bad"].endswith("# default")
     told = json.loads(run(folder, "policy", "show", "--json").stdout)
-    assert told["dns_list.ZEN.of"] == {"value": ["client"], "origin": f"{folder / 'p/10.toml'}:4"}
+    assert told["dns_list.ZEN.of"] == {
+        "value": ["client"],
+        "origin": f"{folder / 'p/10.toml'}:4",
+        "whose": "yours",
+    }
 
 
 def test_check_counts_lists_and_their_entries(folder: Path) -> None:

@@ -39,7 +39,7 @@ hit = false
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\n')
+    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\n')
     (tmp_path / "p").mkdir()
     (tmp_path / "p/10.toml").write_text(RULES)
     return tmp_path
@@ -79,7 +79,7 @@ def test_check_warns_of_what_can_never_hold(folder: Path) -> None:
 def test_show_tells_conditions_groups_and_formulas(folder: Path) -> None:
     told = json.loads(run(folder, "policy", "show", "--json").stdout)
     assert told["condition.SHORT.when"]["value"] == "text.words < 5"
-    assert told["group.LINKS.cap"] == {"value": 50.0, "origin": f"{folder / 'p/10.toml'}:7"}
+    assert told["group.LINKS.cap"] == {"value": 50.0, "origin": f"{folder / 'p/10.toml'}:7", "whose": "yours"}
     assert told["rule.SHORT_WITH_LINKS.group"]["value"] == "LINKS"
     assert told["rule.SHORT_WITH_LINKS.score"]["value"] == "10 * links"
 

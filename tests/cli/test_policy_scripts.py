@@ -42,7 +42,7 @@ def run(folder: Path, *words: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nstate = "s"\n')
+    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\nstate = "s"\n')
     for name in ("p", "s", "ham"):
         (tmp_path / name).mkdir()
     (tmp_path / "p/60.lua").write_text(SCRIPT)
@@ -56,11 +56,17 @@ def test_show_tells_where_rules_and_checks_of_scripts_stand(folder: Path) -> Non
     assert told["rule.LUA_BEER.when"] == {
         "value": "function in lines 4 to 4",
         "origin": f"{folder / 'p/60.lua'}:2",
+        "whose": "yours",
     }
-    assert told["rule.LUA_BEER.score"] == {"value": 40.0, "origin": f"{folder / 'p/90-local.toml'}:3"}
+    assert told["rule.LUA_BEER.score"] == {
+        "value": 40.0,
+        "origin": f"{folder / 'p/90-local.toml'}:3",
+        "whose": "yours",
+    }
     assert told["check.free-beer.run"] == {
         "value": "function in lines 1 to 1",
         "origin": f"{folder / 'p/60.lua'}:1",
+        "whose": "yours",
     }
 
 

@@ -19,7 +19,9 @@ NOW = 1_795_170_000.0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nstate = "state"\n')
+    (tmp_path / "oborona.toml").write_text(
+        '[paths]\npolicy = "p"\nshipped_policy = "none"\nstate = "state"\n'
+    )
     (tmp_path / "p").mkdir()
     (tmp_path / "state").mkdir()
     (tmp_path / "p/10.toml").write_text(

@@ -1,11 +1,15 @@
 """The house stands: links, no shadowing of pymilter's extension, a wheel that holds everything (docs/adr/0001)."""
 
+import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from oborona.policy.shipped import MANIFEST
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = sorted(path for path in (ROOT / "src/oborona").iterdir() if path.is_symlink())
@@ -34,7 +38,9 @@ def test_import_milter_is_the_extension_with_the_root_as_current_folder(flags: l
     assert Path(found[1]).resolve() == ROOT / "milter/codec.py"
 
 
-def test_the_wheel_holds_every_package_and_what_an_admin_edits(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
         [
             sys.executable,
@@ -45,16 +51,59 @@ def test_the_wheel_holds_every_package_and_what_an_admin_edits(tmp_path: Path) -
             "--disable-pip-version-check",
             "--no-deps",
             "-w",
-            tmp_path,
+            folder,
             ".",
         ],
         cwd=ROOT,
         check=True,
         timeout=280,
     )
-    (wheel,) = tmp_path.glob("*.whl")
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_the_wheel_holds_every_package_and_what_an_admin_edits(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"oborona/{path.relative_to(ROOT)}" for name in CODE for path in (ROOT / name).glob("**/*.py")}
     wanted |= {f"oborona/{path.relative_to(ROOT)}" for path in (ROOT / "etc").glob("**/*") if path.is_file()}
     wanted |= {"oborona/py.typed", "oborona/types.py", "oborona/cli/__init__.py"}
     assert wanted <= held, sorted(wanted - held)
+
+
+def test_a_program_from_the_wheel_has_its_policy_with_it(wheel: Path, tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "-q",
+        "--disable-pip-version-check",
+        "--python",
+        venv / "bin/python",
+    ]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel], check=True, timeout=280)
+    result = subprocess.run(
+        [venv / "bin/oborona", "--state", tmp_path / "state", "policy", "check"],
+        env={
+            "PYTHONPATH": sysconfig.get_path("purelib"),
+            "PATH": os.environ["PATH"],
+        },  # what it needs, and not us
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    (shipped,) = venv.glob("lib/*/site-packages/oborona/etc/policy.d")
+    files = [path for path in (ROOT / "etc/policy.d").iterdir() if path.suffix in (".toml", ".lua")]
+    assert f"shipped: {shipped}: {len(files)} files\n" in result.stdout
+    assert {path.name for path in shipped.iterdir()} == {
+        path.name for path in (ROOT / "etc/policy.d").iterdir()
+    }
+
+
+def test_the_table_of_files_that_ship_is_written_before_them(wheel: Path) -> None:
+    """By it a folder that is being upgraded is told from one that is whole: installers write in this order."""
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("oborona/etc/policy.d/")]
+    assert names[0] == f"oborona/etc/policy.d/{MANIFEST}"

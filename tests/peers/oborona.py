@@ -45,6 +45,8 @@ class Oborona:
         )
         self._config = config
         self._dns: Zones | None = None
+        if "paths.policy" in self._settings:  # these rules, and no others
+            self._settings.setdefault("paths.shipped_policy", "none")
         if "dns.servers" not in self._settings:
             self._dns = Zones()
             self._dns.start()

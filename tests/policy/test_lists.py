@@ -232,10 +232,10 @@ def test_a_broken_list_file_never_replaces_a_good_policy(tmp_path: Path, counted
 def test_a_list_file_that_did_not_change_is_not_read_again(tmp_path: Path, counted: Counted) -> None:
     following = live(tmp_path)
     table = following.current.local_lists.lists[0].tables[-1]
-    (tmp_path / "b.toml").write_text('[[local_list]]\nname = "KEPT_OUT"\nwhy = "because"\n')
+    (tmp_path / "b.toml").write_text('[[local_list]]\nname = "KEPT_OUT"\nmode = "shadow"\n')
     assert following.reload() is True
     os.utime(tmp_path / "deny.list")  # looks new and is not
-    (tmp_path / "c.toml").write_text("# later\n")
+    (tmp_path / "c.toml").write_text("[verdict]\nspam_score = 90\n")
     assert following.reload() is True
     assert following.current.local_lists.lists[0].tables[-1] is table
     assert counted.times == 1

@@ -148,14 +148,6 @@ def test_too_many_rules_are_refused_at_the_first_too_many(tmp_path: Path) -> Non
     assert refused.value.line == 5000 * 4 + 1
 
 
-def test_the_version_follows_names_and_contents(tmp_path: Path) -> None:
-    first = load_policy(write(tmp_path, {"10-base.toml": BASE}), SCHEMA).version
-    assert load_policy(tmp_path, SCHEMA).version == first
-    assert len(first) == 12
-    (tmp_path / "10-base.toml").rename(tmp_path / "20-base.toml")
-    assert load_policy(tmp_path, SCHEMA).version != first
-
-
 @pytest.mark.parametrize("cut", range(0, len(BASE), 7))
 def test_a_file_cut_anywhere_inside_a_line_is_refused(tmp_path: Path, cut: int) -> None:
     if cut and BASE[cut - 1] == "\n":
@@ -257,7 +249,7 @@ def test_no_good_policy_to_begin_with_is_an_error(tmp_path: Path) -> None:
 
 def test_the_signature_moves_with_every_change(tmp_path: Path) -> None:
     seen = {folder_state(tmp_path), folder_state(tmp_path / "missing")}
-    assert seen == {()}
+    assert len(seen) == 2, "a folder that is empty, and one that is none"
     path = write(tmp_path, {"10-base.toml": BASE}) / "10-base.toml"
     seen.add(folder_state(tmp_path))
     assert folder_state(tmp_path) in seen
@@ -273,4 +265,4 @@ def test_the_signature_moves_with_every_change(tmp_path: Path) -> None:
     seen.add(folder_state(tmp_path))
     (tmp_path / "30.toml").symlink_to(tmp_path / "missing")
     seen.add(folder_state(tmp_path))
-    assert len(seen) == 6
+    assert len(seen) == 7

@@ -39,7 +39,17 @@ def test_explain_reads_what_the_daemon_would_read(tmp_path: Path) -> None:
     (policy / "10.toml").write_text(
         '[verdict]\nreject_score = 200\n[[rule]]\nname = "GREY"\nwhen = "pictures.only"\nscore = 40\n'
     )
-    words = ["--state", str(tmp_path), "--set", f"paths.policy={policy}", "explain", "-v", str(mail)]
+    words = [
+        "--state",
+        str(tmp_path),
+        "--set",
+        f"paths.policy={policy}",
+        "--set",
+        "paths.shipped_policy=none",
+        "explain",
+        "-v",
+        str(mail),
+    ]
     assert "harbour" in CliRunner().invoke(main, words).stdout
 
 

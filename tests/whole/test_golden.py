@@ -24,6 +24,8 @@ def test_by_the_command_line(mail: Path, tmp_path: Path, golden_dns: Zones, gold
         f"dns.servers={golden_dns.setting}",
         "--set",
         f"paths.policy={golden_policy}",
+        "--set",
+        "paths.shipped_policy=none",
     ]
     words += ["check", "--json", str(mail)]
     if mail.with_suffix(".dns").exists():

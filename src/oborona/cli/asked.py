@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oborona.milter.places import Places
     from oborona.milter.reader.desk import Desk
     from oborona.policy.evidence import Inquiry
+    from oborona.policy.folders import Folders
     from oborona.policy.load import Policy
     from oborona.policy.models.meaning import Meanings
     from oborona.policy.ports import CounterReader, Pictures
@@ -47,6 +48,8 @@ class Asked:
 
     def __init__(self, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
         self._file = config or (SYSTEM if SYSTEM.exists() else SHIPPED)
+        # without settings a site's rules are looked for where they would be with them
+        self._beside = SYSTEM if config is None and self._file is SHIPPED else None
         self._overrides: dict[str, str] = {}
         for assignment in assignments:
             name, equals, value = assignment.partition("=")
@@ -65,7 +68,7 @@ class Asked:
         from oborona.config import load_settings
 
         if self._loaded is None:
-            self._loaded = load_settings(self._file, self._overrides)
+            self._loaded = load_settings(self._file, self._overrides, beside=self._beside)
         return self._loaded
 
     @property
@@ -74,14 +77,18 @@ class Asked:
         return Path(self.loaded.settings.paths.state)
 
     def under(self, policy: Path) -> Asked:
-        """Return the same settings with another policy folder."""
+        """Return the same settings with another policy folder of the site."""
         set_before = tuple(f"{name}={value}" for name, value in self._overrides.items())
-        return Asked(self._file, None, (*set_before, f"paths.policy={policy}"))
+        other = Asked(self._file, None, (*set_before, f"paths.policy={policy}"))
+        other._beside = self._beside
+        return other
 
     @property
-    def policy_folder(self) -> Path:
-        """The policy folder."""
-        return Path(self.loaded.settings.paths.policy)
+    def policy_folders(self) -> Folders:
+        """The policy folders."""
+        from oborona.milter.policy_folders import policy_folders
+
+        return policy_folders(self.loaded.settings.paths)
 
     def policy(self) -> Policy:
         """The policy, checked; loaded once, so that a command works with one policy throughout."""
@@ -89,7 +96,7 @@ class Asked:
         from oborona.policy.load import load_policy
 
         if self._policy is None:
-            self._policy = load_policy(self.policy_folder, SCHEMA)
+            self._policy = load_policy(self.policy_folders, SCHEMA)
         return self._policy
 
     def keys(self) -> Keys:

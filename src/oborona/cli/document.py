@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.cli import surface
+from oborona.cli.policy_history import FOLDER, table
 from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
@@ -29,6 +30,7 @@ from oborona.policy.fact_table import NAMES, SCHEMA, STAGES
 from oborona.policy.fact_tables import AREAS, Area
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
+from oborona.policy.shipped import MANIFEST
 from oborona.types import Metric, Stage, Window
 
 _OF_MACHINE: Final = (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS, *SECOND_METRICS)
@@ -149,6 +151,7 @@ def files() -> dict[Path, str]:
         ROOT / "docs/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         surface.FILE: surface.document(),
+        ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }
 

@@ -8,6 +8,7 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
+from oborona.cli.policy_files import files
 from oborona.cli.policy_hits import hits_on
 from oborona.cli.policy_traps import used
 from oborona.policy.rule_tests import failure, run_tests
@@ -27,13 +28,15 @@ def check(asked: Asked, ham: Path | None, spam: Path | None) -> None:
     """
     loaded, current = asked.loaded, asked.policy()
     echo(f"{loaded.file or 'default settings'}: right")
+    for line in files(current):
+        echo(line)
     lists = f"{len(current.dns_lists)} DNS lists ({sum(one.enabled for one in current.dns_lists)} on)"
     local = f"{len(current.local_lists.lists)} local lists ({len(current.local_lists)} entries)"
     traps = f", {len(current.trapped)} traps" if len(current.trapped) else ""
     functions = current.scripts.functions if current.scripts is not None else ()
     scripts = f" ({len(functions)} rules and checks in Lua)" if functions else ""
     echo(
-        f"{asked.policy_folder}: right, {len(current.rules)} rules{scripts}, {lists}, {local}, {len(current.signatures)} signatures{traps}, version {current.version}"
+        f"policy: right, {len(current.rules)} rules{scripts}, {lists}, {local}, {len(current.signatures)} signatures{traps}, version {current.version}"
     )
     for warned in current.compiled.warnings:
         echo(f"warning: {warned.place}: {warned.problem}")

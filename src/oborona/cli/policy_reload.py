@@ -38,9 +38,8 @@ def reload(asked: Asked) -> None:
     if outcome.trouble:
         click.echo(f"oborona: {outcome.trouble}; the policy {outcome.version} stays in force", err=True)
         raise SystemExit(os.EX_TEMPFAIL)
-    how = (
-        f"after {took:.2f} s" if outcome.changed else f"for {outcome.age_s:.0f} s, and the files say the same"
-    )
+    said = "changed, and mean the same" if outcome.reworded else "say the same"
+    how = f"after {took:.2f} s" if outcome.changed else f"for {outcome.age_s:.0f} s, and the files {said}"
     echo(f"policy {outcome.version} in force in {outcome.workers} workers {how}")
     if outcome.late:
         late = ", ".join(f"worker {number}" for number in outcome.late)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from operator import attrgetter
 
 import click
@@ -10,6 +9,7 @@ import msgspec
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
+from oborona.cli.policy_files import place, short, whose
 from oborona.config import SECTIONS
 from oborona.policy.merge import SINGLE
 
@@ -21,9 +21,12 @@ from oborona.policy.merge import SINGLE
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def show(asked: Asked, origin: bool, as_json: bool) -> None:
-    """Show every setting, rule and list in force."""
+    """Show every setting, rule and list in force.
+
+    --origin says of each whose file it is from: one that ships, one of yours, one of yours in the place of one that ships.
+    """
     loaded, current = asked.loaded, asked.policy()
-    rows = [
+    settings = [
         (
             f"{section}.{key}",
             getattr(attrgetter(section)(loaded.settings), key),
@@ -32,7 +35,7 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
         for section, schema in SECTIONS.items()
         for key in schema.__struct_fields__
     ]
-    rows += [
+    rows = [
         (
             f"{name}.{key}",
             getattr(getattr(current, name), key),
@@ -43,9 +46,9 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
     ]
     for rule in current.rules:
         for key in ("when", "score", "say", "mode", "stage", "group", "enabled", "why"):
-            place = current.origins.get(f"rule.{rule.name}.{key}")
-            if place is not None or key == "score":
-                rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), place or "default"))
+            where = current.origins.get(f"rule.{rule.name}.{key}")
+            if where is not None or key == "score":
+                rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), where or "default"))
     for name, turned in current.compiled.turned.items():
         sort = "rule" if f"rule.{name}.when" in current.origins else "condition"
         rows.append((f"{sort}.{name}.looked_for", turned, current.origins[f"{sort}.{name}.when"]))
@@ -55,17 +58,18 @@ def show(asked: Asked, origin: bool, as_json: bool) -> None:
             rows.append((f"check.{one.name}.run", lines, f"{one.place.file}:{one.place.line}"))
     rows += [(name, value, current.origins[name]) for name, value in current.lists.items()]
     if as_json:
-        echo(msgspec.json.encode({name: {"value": value, "origin": where} for name, value, where in rows}))
+        found = {name: {"value": value, "origin": where} for name, value, where in settings}
+        for name, value, where in rows:
+            found[name] = {"value": value, "origin": where, "whose": whose(current.folders, where)}
+        echo(msgspec.json.encode(found))
         return
-    for name, value, where in rows:
-        shown = msgspec.json.encode(value).decode()
-        echo(f"{name} = {shown}{f'    # {_short(where)}' if origin else ''}")
+    shown = [(name, value, _short(where)) for name, value, where in settings]
+    shown += [(name, value, place(current.folders, where)) for name, value, where in rows]
+    for name, value, where in shown:
+        echo(f"{name} = {msgspec.json.encode(value).decode()}{f'    # {where}' if origin else ''}")
 
 
 def _short(where: str) -> str:
     """A place as seen from the current folder, where that is shorter."""
     path, colon, line = where.rpartition(":")
-    if not colon or not line.isdigit():
-        return where
-    near = os.path.relpath(path)
-    return f"{min(near, path, key=len)}:{line}"
+    return f"{short(path)}:{line}" if colon and line.isdigit() else where

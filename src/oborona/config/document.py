@@ -43,8 +43,9 @@ def sample() -> str:
     """Return etc/oborona.toml: every setting with its default, commented out."""
     lines = [
         "# Settings of Oborona. What is commented out shows its default; a line here wins over it, the command",
-        "# line over both. Unknown keys and values out of range refuse the start. Scores and rules are not here",
-        "# but in policy.d/. This file is written from the schema: see docs/settings.md.",
+        "# line over both. Unknown keys and values out of range refuse the start. Scores and rules are policy:",
+        "# what ships is read from the package, what is yours from policy.d/ beside this file (docs/policy.md).",
+        "# This file is written from the schema: see docs/settings.md.",
     ]
     for section in SECTIONS:
         lines += ["", f"# {summary(section)}", f"[{section}]"]

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.config.engines import Engine, Engines
-from oborona.config.settings import GROUPS, SECTIONS, Paths, Settings
+from oborona.config.settings import GROUPS, NO_POLICY, PACKAGED_POLICY, SECTIONS, Paths, Settings
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
 
@@ -40,12 +40,15 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     file: Path | None
 
 
-def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxyType({})) -> Loaded:
+def load_settings(
+    path: Path | None, overrides: Mapping[str, str] = MappingProxyType({}), *, beside: Path | None = None
+) -> Loaded:
     """Return the settings in force.
 
     Args:
         path: the settings file; None means defaults alone.
         overrides: "section.key" -> value as text, as a command line gives it; wins over the file.
+        beside: the file from whose folder relative paths of the file count; None = itself.
 
     Relative paths count from the folder of the file they stand in; those of the command line and of defaults without a
     file from the current folder.
@@ -60,10 +63,12 @@ def load_settings(path: Path | None, overrides: Mapping[str, str] = MappingProxy
         document, _ = read(path)
         places = _from_file(document, values)
         origins |= {name: str(place) for name, place in places.items()}
-    folder = Path.cwd() if path is None else path.absolute().parent
+    folder = Path.cwd() if path is None else (beside or path).absolute().parent
     _from_command_line(overrides, values, origins)
     for key in hints(Paths):
         given = values["paths"].get(key, getattr(Paths(), key))
+        if key == "shipped_policy" and given in (PACKAGED_POLICY, NO_POLICY):
+            continue
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
         values["paths"][key] = str(base / given)
     settings = _settings({section: schema(**values[section]) for section, schema in SECTIONS.items()})

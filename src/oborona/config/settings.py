@@ -1,7 +1,7 @@
 """The settings of etc/oborona.toml: one Struct per section, and the only list of them.
 
 Name, type, range, default, unit (in the name) and meaning stand here once; the reader, the sample file
-etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rules) needs no setting: see etc/policy.d.
+etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rules) needs no setting: see docs/policy.md.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from oborona.config.servers import EXAMPLES, parse_servers
 from oborona.config.spamd import Spamd
 from oborona.config.worker import Work
 from oborona.errors import ConfigError
+
+PACKAGED_POLICY: Final = "package"
+NO_POLICY: Final = "none"
 
 
 def _nodes(value: str) -> None:
@@ -131,10 +134,20 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[^\x00-\x1f\x7f]+\Z",
             max_length=4096,
-            description="Folder of policy files, *.toml.",
+            description="Folder of the site's own policy files; it may be missing, or empty. What is in it wins over the policy that ships.",
             extra={"allowed": "a path"},
         ),
     ] = "policy.d"
+    shipped_policy: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[^\x00-\x1f\x7f]+\Z",
+            max_length=4096,
+            description="The policy that is read before that: the one that ships with this program, another folder (a copy that is to stay as it"
+            " is through upgrades), or none.",
+            extra={"allowed": f'"{PACKAGED_POLICY}", "{NO_POLICY}", or a path'},
+        ),
+    ] = PACKAGED_POLICY
 
 
 class Dns(msgspec.Struct, frozen=True, kw_only=True):

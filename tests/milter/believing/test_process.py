@@ -108,6 +108,8 @@ def explained(state: Path, ident: int, *more: str) -> Any:
         str(state),
         "--set",
         f"paths.policy={state / 'policy'}",
+        "--set",
+        "paths.shipped_policy=none",
         "explain",
         to_text(ident),
         *more,

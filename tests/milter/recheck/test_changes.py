@@ -138,6 +138,20 @@ def test_another_policy_is_news_and_a_broken_one_leaves_the_old(site: Site) -> N
     assert causes(site.changes.look()) == [Cause.POLICY]
 
 
+def test_a_policy_that_means_the_same_is_no_news(site: Site) -> None:
+    site.changes.look()
+    path = site.policy / "1.toml"
+    text = path.read_text()
+    path.write_text("# a comment\n" + text)
+    assert site.changes.look() == []
+    path.write_text(text.replace("score = 50", "score   =   50.0   # as before"))
+    (site.policy / "90-local.toml").write_text('[[rule]]\nname = "RULE"\nscore = 50\n')
+    assert site.changes.look() == []
+    site.end()
+    site.begin()
+    assert site.changes.look() == []
+
+
 def test_a_policy_that_changed_while_nobody_looked_is_news(site: Site) -> None:
     site.changes.look()
     site.end()

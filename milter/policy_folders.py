@@ -1,0 +1,27 @@
+"""The policy folders that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oborona.config.settings import NO_POLICY, PACKAGED_POLICY, Paths
+from oborona.policy.folders import PACKAGED, Folders
+
+
+def policy_folders(paths: Paths) -> Folders:
+    """Return the policy folders.
+
+    Args:
+        paths: absolute, as `load_settings` gives them.
+
+    A site's folder that is the one that ships, as where there are no settings, is that alone.
+    """
+    own = Path(paths.policy)
+    if paths.shipped_policy == NO_POLICY:
+        return Folders(own=own)
+    shipped = PACKAGED if paths.shipped_policy == PACKAGED_POLICY else Path(paths.shipped_policy)
+    try:
+        same = own.samefile(shipped)
+    except (OSError, ValueError):  # one of them is not there; who reads them says so
+        same = False
+    return Folders(own=None if same else own, shipped=shipped)

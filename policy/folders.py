@@ -1,0 +1,136 @@
+"""Where policy files are: in the folder that ships with the program, and in the admin's.
+
+What ships is read first, then what is the admin's; each in the order of names, which do not begin with a dot.  A file of the admin's with the name of one
+that ships stands in its place, whole: policy files, scripts and list files alike.  List files are looked for with the admin, then in what ships.
+
+The folder that ships may be read while an upgrade replaces it.  `MANIFEST` in it names what it must hold, and is written first of all its files
+(installers write in the order of names): a folder that does not hold all of it is none.  The admin's folder may be missing, or empty.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from oborona.errors import PolicyError
+from oborona.policy.shipped import MANIFEST, read
+
+PACKAGED: Final = Path(__file__).resolve().parents[1] / "etc/policy.d"
+"""The policy that ships with this program."""
+
+SHIPPED: Final = "shipped"  # folder of what ships in a copy of both
+
+
+class Whose(StrEnum):
+    """Whose file it is, as admins are told."""
+
+    SHIPPED = "shipped"
+    OWN = "yours"
+    INSTEAD = "yours, instead of the shipped one"
+
+
+class Folders(NamedTuple):
+    """The two folders, or one of them alone."""
+
+    own: Path | None = None  # the admin's; where it is alone, it must be there and hold a policy
+    shipped: Path | None = None
+
+    @classmethod
+    def of(cls, where: Path | Folders) -> Folders:
+        """Return folders as they are given: a path stands for that folder alone."""
+        return cls(own=where) if isinstance(where, Path) else where
+
+    @property
+    def main(self) -> Path:
+        """The folder that errors about no single file name: the admin's, if there is one."""
+        return self.own or self.shipped or Path()
+
+    def files(self, *suffixes: str) -> list[Path]:
+        """Return the files of these suffixes in the order in which they are read.
+
+        Raises:
+            PolicyError: a folder can't be read, or what ships is not whole.
+        """
+        own = {path.name: path for path in self._own(suffixes)}
+        shipped = [path for path in self._shipped(suffixes) if path.name not in own]
+        return [*shipped, *own.values()]
+
+    def find(self, name: str) -> Path:
+        """Return where a file that policy files name is; where it would be with the admin, if it is nowhere."""
+        if self.shipped is not None and not (self.own is not None and _is_there(self.own / name)):
+            there = self.shipped / name
+            if self.own is None or _is_there(there):
+                return there
+        return self.main / name
+
+    def whose(self, file: Path) -> Whose:
+        """Tell whose a file of these folders is."""
+        if self.shipped is None:
+            return Whose.OWN
+        if file.parent == self.shipped:
+            return Whose.SHIPPED
+        return Whose.INSTEAD if _is_there(self.shipped / file.name) else Whose.OWN
+
+    def copied(self, to: Path) -> Folders:
+        """Return the folders of a copy: the admin's files in `to` itself, those that ship in a folder there."""
+        return Folders(own=to, shipped=None if self.shipped is None else to / SHIPPED)
+
+    def original(self, path: Path, copy: Folders) -> Path:
+        """Return the path here of a file of a copy."""
+        folder = self.shipped if copy.shipped is not None and path.parent == copy.shipped else self.own
+        return path if folder is None else folder / path.name
+
+    def is_own_there(self) -> bool:
+        """Tell whether there is a folder of the admin's."""
+        return self.own is not None and self.own.is_dir()
+
+    def _own(self, suffixes: tuple[str, ...]) -> list[Path]:
+        if self.own is None:
+            return []
+        try:
+            return _listed(self.own, suffixes)
+        except FileNotFoundError as fault:
+            # a link that leads nowhere is no folder that is missing: what it led to is
+            if self.shipped is not None and not self.own.is_symlink():
+                return []
+            raise _unreadable(self.own, fault) from fault
+        except (OSError, ValueError) as fault:
+            raise _unreadable(self.own, fault) from fault
+
+    def _shipped(self, suffixes: tuple[str, ...]) -> list[Path]:
+        if self.shipped is None:
+            return []
+        try:
+            found = _listed(self.shipped, ())
+        except (OSError, ValueError) as fault:
+            raise _unreadable(self.shipped, fault) from fault
+        names = {path.name for path in found}
+        if MANIFEST in names:
+            missing = sorted({one.name for one in read(self.shipped / MANIFEST) if one.ships} - names)
+            if missing:
+                raise PolicyError(
+                    f"the policy that ships is not whole, {missing[0]} is missing: an upgrade that has not ended, or broke off",
+                    file=str(self.shipped),
+                )
+        return [path for path in found if path.suffix in suffixes]
+
+
+def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    return sorted(
+        path for path in folder.iterdir() if path.name[0] != "." and (not suffixes or path.suffix in suffixes)
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is anything of that name, a link that leads nowhere too."""
+    try:
+        path.lstat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _unreadable(path: Path, fault: Exception) -> PolicyError:
+    why = getattr(fault, "strerror", None) or fault
+    return PolicyError(f"the policy folder cannot be read: {why}", file=str(path))

@@ -1,0 +1,117 @@
+"""The version of a policy: a digest of what it means.
+
+What decides about mail, or is said of it, is in the digest: tables as all files together give them, rules and lists that are switched on, the entries of list
+files, the code of scripts.  What is not: comments, white space, file names, in which file or line a thing stands, the order of tables, values
+that say again what was so, notes (`why`, `terms`, `author`, `created`) and tests, what is switched off.  Two policies of one version judge alike; those of two
+versions may do so all the same, as where one condition is written in two ways.
+
+A field that has its default is as one that is not there, so that a new key of a later program is no new policy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from oborona.policy.merge import SINGLE, Merged
+
+LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
+_FORMAT: Final = b"2"  # of the digest: 1 was one of names and bytes
+_NOTES: Final = frozenset({"why", "terms", "test", "places", "enabled", "author", "created"})
+_ELSEWHERE: Final = {
+    "traps": frozenset({"addresses", "domains", "patterns", "files"})
+}  # in a digest of theirs
+_PIECES: Final = re.compile(
+    r'''"""(?:\\.|(?!""")[^\\])*"""|\'{3}(?:\\.|(?!\'{3})[^\\])*\'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[^\n]*|\w+|\S''',
+    re.DOTALL,
+)  # of an expression: texts in quotes, comments, names and numbers, signs
+
+
+def meaning_of(
+    merged: Merged,
+    *,
+    lists: Mapping[str, bytes],
+    signatures: Mapping[str, bytes],
+    traps: bytes,
+    scripts: Sequence[str],
+) -> bytes:
+    """Return what a policy means, as JSON: an object of sorts of tables, by name.
+
+    Args:
+        merged: what its files say together.
+        lists: digests of the files of local lists, by the names of the lists.
+        signatures: the same of lists of signatures.
+        traps: digest of all traps.
+        scripts: what each script says, without comments and white space.
+    """
+    rules = {
+        one.name: {
+            # which function is whose stands in the script
+            **_fields(one, {"when", "score", "group"}),
+            **({} if one.scripted else {"when": plain(one.when)}),
+            "score": plain(one.score) if isinstance(one.score, str) else float(one.score),
+        }
+        for one in merged.rules
+        if one.enabled
+    }
+    local = {
+        one.name: {
+            **_fields(one, {"entries", "file"}),
+            "entries": sorted(merged.lists.get(f"local_list.{one.name}.entries", ())),
+            "file": lists[one.name].hex() if one.name in lists else "",
+        }
+        for one in merged.local_lists
+        if one.enabled
+    }
+    meant = {
+        **{name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ())) for name in SINGLE},
+        "rule": rules,
+        "condition": {one.name: {"when": plain(one.when)} for one in merged.conditions},
+        "cap": merged.groups.caps,
+        "member": merged.groups.members,
+        "dns_list": {one.name: _fields(one) for one in merged.dns_lists if one.enabled},
+        "local_list": local,
+        "signature": {one.id: _fields(one) for one in merged.signatures},
+        "signature_list": {
+            one.pattern.id: {**_fields(one.pattern), "file": signatures[one.pattern.id].hex()}
+            for one in merged.signature_lists
+        },
+        "trapped": {"all": traps.hex()},
+        "script": {hashlib.sha256(one.encode()).hexdigest(): {} for one in scripts},
+    }
+    plainly = msgspec.to_builtins(meant, str_keys=True, order="deterministic")
+    return msgspec.json.encode(plainly, order="deterministic")
+
+
+def version_of(meaning: bytes) -> str:
+    """Return the version of a policy that means this."""
+    return hashlib.sha256(_FORMAT + meaning).hexdigest()[:LENGTH]
+
+
+def plain(expression: str) -> str:
+    """Return an expression without comments, its pieces with one space between."""
+    return " ".join(piece for piece in _PIECES.findall(expression) if piece[0] != "#")
+
+
+def _fields(one: msgspec.Struct, without: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of a table that say something, by name."""
+    return {
+        name: value
+        for name, default in _defaults(type(one)).items()
+        if name not in without and (value := getattr(one, name)) != default
+    }
+
+
+@cache
+def _defaults(of: type[msgspec.Struct]) -> Mapping[str, Any]:
+    """Return the defaults of a table's fields, notes left out; what has none is unlike any value."""
+    return {
+        field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        for field in msgspec.structs.fields(of)
+        if field.name not in _NOTES
+    }
