@@ -28,7 +28,7 @@ from oborona.cli.doctor_name import name
 from oborona.cli.doctor_personal import personal
 from oborona.cli.doctor_pins import pins
 from oborona.cli.doctor_places import places
-from oborona.cli.doctor_policy import policy
+from oborona.cli.doctor_policy import policy, policy_files
 from oborona.cli.doctor_reader import reader
 from oborona.cli.doctor_reports import reports as reports_by_mail
 from oborona.cli.doctor_signatures import signatures
@@ -95,7 +95,8 @@ def _policy(asked: Asked) -> Iterator[Report]:
         yield Report(
             "contact", State.LOOK, "refusals say nobody to ask: set site.contact to a URL or mail address"
         )
-    yield _try("policy", lambda: f"{asked.policy_folder}: {len(asked.policy().rules)} rules")
+    yield _try("policy", lambda: f"{len(asked.policy().rules)} rules, version {asked.policy().version}")
+    yield from policy_files(asked)
     yield from policy(asked)
 
 

@@ -7,9 +7,31 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from oborona.cli.asked import Asked
+from oborona.cli.migration.layout import Copy, copies
+from oborona.cli.policy_files import files
 from oborona.cli.policy_reload import told
 from oborona.cli.report import Report, State
+from oborona.errors import PolicyError
 from oborona.milter import status
+
+
+def policy_files(asked: Asked) -> Iterator[Report]:
+    """Look at whose the policy files are."""
+    try:
+        current = asked.policy()
+        unchanged = [one for one in copies(asked.policy_folders) if one.copy is Copy.UNCHANGED]
+    except PolicyError:
+        return  # it is told with the policy itself
+    for line in files(current):
+        what, _, words = line.partition(": ")
+        yield Report(f"policy, {what}", State.FINE, words)
+    if unchanged:
+        yield Report(
+            "policy layout",
+            State.LOOK,
+            f"{len(unchanged)} files in {asked.policy_folders.own} are copies of files that ship, and keep newer ones out;"
+            " `oborona policy migrate --dry-run` shows what moving them would do",
+        )
 
 
 def policy(asked: Asked) -> Iterator[Report]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from oborona.cli.policy_check import check
+from oborona.cli.policy_migrate import migrate
 from oborona.cli.policy_reload import reload
 from oborona.cli.policy_replay import replay
 from oborona.cli.policy_schema import schema
@@ -17,5 +18,5 @@ def policy() -> None:
     """Look at the policy: is it right, what is in force and from where, what would another do."""
 
 
-for command in (check, reload, replay, schema, show, stats):
+for command in (check, migrate, reload, replay, schema, show, stats):
     policy.add_command(command)
