@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,7 +23,17 @@ from oborona.toml import Place
 MAX_BYTES: Final = 64 * 1024 * 1024  # of a list file: two million of the longest usual entries
 MAX_TOTAL: Final = 5_000_000  # entries of all lists: 40 to 105 MB in each process
 
-_COMMENT: Final = re.compile(rb"(?:\A|\s)#.*", re.DOTALL)
+_COMMENT: Final = re.compile(rb"(?<!\S)#[^\n]*")
+_SPACE: Final = re.compile(rb"\s*\n\s*")
+_BESIDE: Final = (
+    b"#",
+    b"\n\n",
+    b" ",
+    b"\t",
+    b"\r",
+    b"\v",
+    b"\f",
+)  # of these one is in a file that holds more than entries
 
 Look = tuple[int, int, int, int]
 """Times of change of contents and of the file, size, number."""
@@ -107,17 +117,22 @@ class ListFiles:
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
         try:
-            return _Known(seen, digest, read(raw), digest_of(_entries(raw)))
+            return _Known(seen, digest, read(raw), _meant(raw, digest))
         except BrokenLine as fault:
             raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
 
 
-def _entries(raw: bytes) -> Iterator[bytes]:
-    """Return what stands in the lines of a list file beside comments."""
-    lines: Iterable[bytes] = raw.split(b"\n")
-    if b"#" in raw:
-        lines = (_COMMENT.sub(b"", line, count=1) for line in lines)
-    return filter(None, map(bytes.strip, lines))
+def _meant(raw: bytes, digest: bytes) -> bytes:
+    """Return a digest of the entries of a list file, in their order: to sort a million would take longer than to read them.
+
+    Args:
+        raw: the file.
+        digest: of all of it; that of the entries where there is nothing beside them.
+    """
+    if not any(sign in raw for sign in _BESIDE):
+        return digest
+    entries = _SPACE.sub(b"\n", _COMMENT.sub(b"", raw)).strip() + b"\n"
+    return hashlib.sha256(entries).digest()
 
 
 def digest_of(entries: Iterable[bytes]) -> bytes:

@@ -3,7 +3,7 @@
 What decides about mail, or is said of it, is in the digest: tables as all files together give them, rules and lists that are switched on, the entries of list
 files, the code of scripts.  What is not: comments, white space, file names, in which file or line a thing stands, the order of tables, values
 that say again what was so, notes (`why`, `terms`, `author`, `created`) and tests, what is switched off.  Two policies of one version judge alike; those of two
-versions may do so all the same, as where one condition is written in two ways.
+versions may do so all the same, as where one condition is written in two ways, or a list in another order.
 
 A field that has its default is as one that is not there, so that a new key of a later program is no new policy.
 """

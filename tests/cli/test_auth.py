@@ -50,8 +50,10 @@ def run(tmp_path: Path, world: Zones) -> Run:
 
     def invoke(command: str, *words: object, data: bytes | None = None, **settings: object) -> Result:
         sets = {"dns.servers": world.setting, "site.name": "mx.example"} | {
-            name.replace("__", "."): value for name, value in settings.items()
+            name.replace("__", ".", 1): value for name, value in settings.items()
         }
+        if "paths__policy" in settings:
+            sets["paths.shipped_policy"] = "none"
         line = [part for name, value in sets.items() for part in ("--set", f"{name}={value}")]
         line += ["--state", str(tmp_path / "state"), command, *map(str, words)]
         return CliRunner().invoke(main, line, input=data, catch_exceptions=False)

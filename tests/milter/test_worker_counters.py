@@ -15,6 +15,7 @@ import pytest
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.entrances import Entrance
+from oborona.milter.policy_folders import policy_folders
 from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.service import prepare_state
@@ -24,7 +25,6 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.types import Amounts, Pieces, Shingle
 
 KEY = b"k" * 32
-POLICY = Path(__file__).parents[2] / "etc" / "policy.d"
 
 
 async def start(_: Premises, __: socket.socket) -> Server:
@@ -127,7 +127,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     counters = Kept()
     monkeypatch.setattr("oborona.milter.worker.open_counters", lambda *_: counters)
     prepare_state(tmp_path)
-    Publisher(POLICY, SCHEMA, tmp_path, KEY).begin()
+    Publisher(policy_folders(Settings().paths), SCHEMA, tmp_path, KEY).begin()
     (tmp_path / STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
     with socket.socket() as listener:
         worker = Worker(

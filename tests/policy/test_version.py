@@ -60,7 +60,7 @@ FILES = {
     "10-base.toml": BASE,
     "20-script.lua": SCRIPT,
     "out.list": "198.51.100.7\n198.51.100.9\n",
-    "pills.list": "cheap pills\n",
+    "pills.list": "cheap pills\ndear pills\n",
     "traps.list": "x@example.org\n",
 }
 
@@ -92,8 +92,9 @@ SAME = {
     "a list that is switched off": {"90-local.toml": '[[local_list]]\nname = "OFF"\naction = "deny"\nof = ["client"]\nentries = ["192.0.2.9"]\nenabled = false\n'},
     "an empty file": {"90-local.toml": "# nothing yet\n"},
     "a comment in a list": {"out.list": "# kept out\n198.51.100.7   # since May\n\n198.51.100.9\n"},
-    "the order of a list": {"out.list": "198.51.100.9\n198.51.100.7\n198.51.100.9\n"},
-    "a comment in a list of phrases": {"pills.list": "# pills\ncheap pills\n"},
+    "the order of a list of phrases": {"pills.list": "dear pills\ncheap pills\n"},
+    "white space in a list": {"out.list": "\n  198.51.100.7\t\r\n\n198.51.100.9 \n\n"},
+    "a comment in a list of phrases": {"pills.list": "# pills\ncheap pills\ndear pills\n"},
     "a comment in a list of traps": {"traps.list": "# traps\nX@Example.org  # old\n"},
     "a comment in a script": {"20-script.lua": "-- of ours\n--[[ long\n one ]]\n" + SCRIPT.replace("  ", "\t")},
     "a script of comments": {"30-more.lua": "-- nothing yet\n"},
@@ -154,7 +155,7 @@ def test_names_and_division_of_files_are_no_matter(folder: Path) -> None:
 def test_what_was_known_before_changes_no_version(folder: Path) -> None:
     before = Before()
     first = load_policy(folder, SCHEMA, before)
-    (folder / "out.list").write_text("# later\n198.51.100.9\n198.51.100.7\n")
+    (folder / "out.list").write_text("# later\n198.51.100.7\n198.51.100.9\n")
     assert load_policy(folder, SCHEMA, before).version == first.version == load_policy(folder, SCHEMA).version
 
 

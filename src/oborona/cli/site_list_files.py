@@ -13,7 +13,8 @@ import click
 from oborona import lock
 from oborona.cli.asked import Asked
 from oborona.cli.mailboxes import Unread
-from oborona.errors import OboronaError
+from oborona.errors import OboronaError, StoreError
+from oborona.policy.folders import Whose
 from oborona.policy.load import Policy
 from oborona.policy.local_lists import in_vain
 from oborona.reputation.locallists import BrokenLine, ListAction, LocalList, read
@@ -70,6 +71,10 @@ def found(asked: Asked, name: str) -> SiteList:
     there = next((one for one in policy.local_lists.lists if one.name == wanted), None)
     path = file_of(policy, wanted)
     if there is not None and path is not None:
+        if policy.folders.whose(path) is Whose.SHIPPED:
+            raise NoList(
+                f"{wanted} ships with the program, and an upgrade replaces {path}; keep a list of your own"
+            )
         return SiteList(there, wanted, path)
     if there is not None:
         place = policy.origins.get(f"local_list.{wanted}.entries", "")
@@ -77,15 +82,15 @@ def found(asked: Asked, name: str) -> SiteList:
     if known is None:
         names = ", ".join(one.name for one in policy.local_lists.lists)
         raise NoList(f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}")
-    return SiteList(None, known.name, asked.policy_folder / known.file)
+    return SiteList(None, known.name, asked.policy_folders.main / known.file)
 
 
 def file_of(policy: Policy, name: str) -> Path | None:
     """Return the file of a list; None where it has none."""
-    value, origin = policy.lists.get(f"local_list.{name}.file"), policy.origins.get(f"local_list.{name}.file")
-    if value is None or origin is None:
+    value = policy.lists.get(f"local_list.{name}.file")
+    if value is None:
         return None
-    return Path(origin.rpartition(":")[0]).parent / str(value)
+    return policy.folders.find(str(value))
 
 
 def contents(path: Path) -> bytes:
@@ -108,7 +113,13 @@ def held(one: SiteList) -> Iterator[None]:
 
     Raises:
         StoreBusy: somebody has been at it for too long.
+        StoreError: there is no policy folder of the site, and none can be made.
     """
+    folder = one.path.parent
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror}") from error
     with lock.hold(one.path.with_name(f".{one.path.name}.lock"), "oborona list"):
         yield
 
