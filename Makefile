@@ -43,8 +43,8 @@ $(VAR)/oborona.toml:
 	@mkdir -p $(VAR)
 	@printf '%s\n' "$$TRIAL" >$@
 
-demo:            ## a private Postfix + Oborona + Dovecot: real mail sent through, and what happened to it
-	@./setup test
+demo:            ## a private Postfix + Oborona + Dovecot: 300 messages sent through, and what happened to each
+	@./setup demo
 	@$(BIN)/python -m tests.demo
 
 test:            ## set up what tests need, run all of them

@@ -22,10 +22,10 @@ from pathlib import Path
 from oborona import lock, secret
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
-from oborona.errors import ConfigError, StoreBusy, StoreError, StoreVersion
+from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
-from oborona.milter import sockets
+from oborona.milter import last_trouble, sockets
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
 from oborona.milter.intake import service as intake
@@ -82,6 +82,15 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
     if Role.WORKER in roles and not any_open(loaded.settings):
         raise ConfigError(NONE_OPEN)
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
+    try:
+        return _run(loaded, roles, on_ready)
+    except OboronaError as error:
+        last_trouble.note(Path(loaded.settings.paths.state), "start", str(error))
+        raise
+
+
+def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
+    """Check everything, open what is shared, and supervise."""
     before = Before()
     _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
@@ -124,7 +133,14 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
                 jobs.append(Job(name="exporter", run=run_exporter))
         grace_s = loaded.settings.worker.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
-        return Supervisor(jobs, grace_s=grace_s, on_ready=on_ready, on_stop=listening.close, log=log).run()
+        return Supervisor(
+            jobs,
+            grace_s=grace_s,
+            on_ready=on_ready,
+            on_stop=listening.close,
+            on_trouble=partial(last_trouble.note, state),
+            log=log,
+        ).run()
 
 
 def _told(loaded: Loaded, policy: Policy) -> None:

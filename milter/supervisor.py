@@ -80,6 +80,7 @@ class Supervisor:
         notify: sends states to the service manager, as `oborona.milter.notify.notify` does.
         final: exit statuses that end the whole service.
         on_stop: called once, when stopping begins and before any child is told; must not raise.
+        on_trouble: called with a process that ended though nobody told it to, and why; must not raise.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Supervisor:
         notify: Callable[..., None] = service_manager.notify,
         final: Collection[int] = FINAL,
         on_stop: Callable[[], None] = lambda: None,
+        on_trouble: Callable[[str, str], None] = lambda _process, _why: None,
     ) -> None:
         self._children = [_Child(job=job) for job in jobs]
         self._grace_s = grace_s
@@ -100,6 +102,7 @@ class Supervisor:
         self._notify = notify
         self._final = final
         self._on_stop = on_stop
+        self._on_trouble = on_trouble
         self._exit_status = os.EX_OK
         self._served = False  # all of them did, once
         self._reloaded = False
@@ -226,6 +229,8 @@ class Supervisor:
         if child.channel >= 0:  # a process that it started may still hold the other end
             self._forget_channel(child)
         how, exit_status = how_it_ended(status), os.waitstatus_to_exitcode(status)
+        if not self._stopping:
+            self._on_trouble(child.job.name, child.reason or how)
         if self._stopping:
             level = logging.INFO if exit_status in {0, -signal.SIGTERM} else logging.WARNING
             event(self._log, level, "process ended", process=child.job.name, how=how)

@@ -1,7 +1,7 @@
-"""`make demo`: real mail through a private Postfix, Oborona and Dovecot, and what happened to it.
+"""`make demo`: mail through a private Postfix, Oborona and Dovecot, and what happened to it.
 
-Some hundred messages of the SpamAssassin corpus (ham and spam, from the addresses they really came from), a small
-campaign of near-duplicates and GTUBE go in by SMTP. Everything listens on loopback, lives in folders in /tmp, and is
+Everyday letters, the golden mails of this repository, a small campaign of near-duplicates and GTUBE go in by SMTP; with --corpus real messages besides
+(`./setup test` fetches them), from the addresses they really came from. Everything listens on loopback, lives in folders in /tmp, and is
 stopped and removed at the end, also by Ctrl-C. Needs root, as Postfix and Dovecot do.
 """
 
@@ -26,6 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from tests.everyday import everyday, golden
 from tests.letters import Kind, Letter, campaign, corpus, gtube, mixed
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import Oborona
@@ -33,6 +34,9 @@ from tests.peers.postfix import Postfix
 
 SEED: Final = 20_240_607  # any; the same mail each time
 DELIVERED_S: Final = 60.0  # for Postfix's queue to run empty after the last message
+
+
+SAY_S: Final = 4.0  # between two words where there is no terminal
 
 
 class Place(StrEnum):
@@ -55,27 +59,38 @@ class Outcome:
 
 
 @click.command()
-@click.option("--messages", default=300, show_default=True, help="Messages of the corpus.")
+@click.option(
+    "--everyday", "letters_made", default=180, show_default=True, help="Ordinary letters, made here."
+)
+@click.option(
+    "--corpus",
+    "messages",
+    default=0,
+    show_default=True,
+    help="Real messages besides, which `./setup test` fetches.",
+)
 @click.option("--campaign", "variants", default=60, show_default=True, help="Near-duplicates among them.")
 @click.option("--seed", default=SEED, show_default=True, help="Which, and in what order.")
 @click.option("--keep", is_flag=True, help="Leave everything running until Ctrl-C.")
-def main(messages: int, variants: int, seed: int, keep: bool) -> None:
-    """Send real mail through Postfix, Oborona and Dovecot, and show what happened to it."""
+def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool) -> None:
+    """Send mail through Postfix, Oborona and Dovecot, and show what happened to it."""
     console = Console()
     interrupt = Interrupt()
     if os.geteuid():
         raise click.ClickException("Postfix and Dovecot must be started by root; try: sudo make demo")
-    letters = list(mixed([*corpus(messages, seed=seed), *campaign(variants, seed=seed), gtube()], seed=seed))
+    real = corpus(messages, seed=seed) if messages else []
+    made = [*everyday(letters_made, seed=seed), *golden(), *campaign(variants, seed=seed), gtube()]
+    letters = list(mixed([*made, *real], seed=seed))
     with ExitStack() as stack:
         try:
-            with console.status("starting Dovecot, Oborona and Postfix"):
+            with doing("starting Dovecot, Oborona and Postfix", console):
                 dovecot = stack.enter_context(Dovecot())
                 oborona = stack.enter_context(Oborona({"headers.reason": "full"}))
                 postfix = stack.enter_context(
                     Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}")
                 )
             outcomes = send(letters, postfix, console, interrupt)
-            with console.status("waiting for the last delivery"):
+            with doing("waiting for the last delivery", console):
                 await_delivery(outcomes, dovecot)
             console.print(table(outcomes, dovecot))
             for line in (caught_after(outcomes, dovecot), *examples(outcomes, dovecot), *complaints(oborona)):
@@ -125,12 +140,24 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
+@contextmanager
+def doing(what: str, console: Console) -> Iterator[None]:
+    """Say what is being done: with a spinner in a terminal, in a line elsewhere."""
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        console.print(what)
+        yield
+
+
 def send(
     letters: Sequence[Letter], postfix: Postfix, console: Console, interrupt: Interrupt
 ) -> list[Outcome]:
     """Send each message in a session of its own, one after the other."""
     columns = (TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    outcomes = []
+    outcomes: list[Outcome] = []
+    said = time.monotonic()
     with Progress(*columns, console=console, transient=True) as progress:
         for letter in progress.track(letters):
             started = time.perf_counter()
@@ -144,6 +171,9 @@ def send(
                 )[-1]
             took_s = time.perf_counter() - started
             outcomes.append(Outcome(letter=letter, reply=reply, took_s=took_s))
+            if not console.is_terminal and time.monotonic() - said > SAY_S:
+                console.print(f"sent {len(outcomes)} of {len(letters)}")
+                said = time.monotonic()
     return outcomes
 
 

@@ -142,14 +142,14 @@ def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
         )
         sender = f"{name.lower()}{chance.randrange(1000)}@{domain}"
         recipient = f"campaign{place:04}@{DOMAIN}"
-        body = _varied(_TEXT, chance).format(
+        body = varied(_TEXT, chance).format(
             name=name,
             sum=f"{chance.randrange(2, 98)},{chance.randrange(100, 999)}",
             link=f"http://{chance.choice(_WORDS)}{chance.randrange(1000)}.{chance.choice(_ENDS)}/{chance.getrandbits(40):x}",
             code=f"{chance.getrandbits(32):08X}",
         )
         raw = (
-            f"From: {name} <{sender}>\nTo: {recipient}\nSubject: {_varied(_SUBJECT, chance)} {chance.randrange(1000)}\n"
+            f"From: {name} <{sender}>\nTo: {recipient}\nSubject: {varied(_SUBJECT, chance)} {chance.randrange(1000)}\n"
             f"Date: Sat, 14 Jun 2025 10:{place // 60 % 60:02}:{place % 60:02} +0000\n"
             f"Message-ID: <{chance.getrandbits(64):x}@{domain}>\nMIME-Version: 1.0\n"
             f"Content-Type: text/plain; charset=utf-8\n\n{body}"
@@ -204,7 +204,7 @@ def _hop(headers: list[tuple[bytes, bytes, bytes]]) -> tuple[int, str, str]:
     return -1, "", ""
 
 
-def _varied(text: str, chance: random.Random) -> str:
+def varied(text: str, chance: random.Random) -> str:
     """Return a text with one of the words chosen in each `<a|b|c>`."""
     return re.sub(r"<([^<>]*)>", lambda choice: chance.choice(choice[1].split("|")), text)
 

@@ -23,6 +23,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a look at the policy files."""
 
     version: str  # in force now
+    before: str = ""  # the version that was in force before it; empty: there was none since the start
+    rules: int = 0  # of the policy in force
     changed: bool = False  # another one than before
     reworded: bool = False  # the same one, and other files
     seconds: float = 0.0  # it took

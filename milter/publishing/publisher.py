@@ -80,6 +80,7 @@ class Publisher:
         self._handed_on = self._live.seen  # how the files looked that the workers have
         self._retry_at = 0.0  # monotonic; 0 = there is nothing to try again
         self._since = time.monotonic()  # it is in force; of what was before this process, no longer
+        self._former = ""  # version that was in force before
         self._behind: dict[int, int] = {}  # workers that were late, with what they were late for
         self._asked = False
         self._stop = False
@@ -208,6 +209,7 @@ class Publisher:
                 trouble=f"worker {which} can't load it; its log says why" if failed else STOPS,
             )
         page.active = word  # from here on
+        self._former = before
         self._behind = dict.fromkeys(late, word)
         self._handed_on = live.seen
         self._snapshots.keep(frozenset({former, word}))
@@ -226,6 +228,8 @@ class Publisher:
         late = tuple(worker for worker in living if page.ready(worker) != page.active)
         return Outcome(
             version=version_of(page.active),
+            before=self._former,
+            rules=len(self._live.current.rules),
             changed=changed,
             seconds=now - started,
             age_s=now - self._since,

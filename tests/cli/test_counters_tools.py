@@ -164,16 +164,16 @@ def test_doctor_tells_how_far_the_writer_is_behind(state: Path) -> None:
         result = CliRunner().invoke(main, words, catch_exceptions=False, env={"COLUMNS": "200"})
         return next(line for line in result.stdout.splitlines() if "backlog" in line)
 
-    assert "fine" in told()
+    assert "OK" in told()
     worker = LmdbCounters(state / "counters", "worker-7")
     worker.add(Pieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=1), time.time())
     worker.flush(time.time() - 3600)
     worker.close()
-    assert "look" in told()
+    assert "WARN" in told()
     assert "36" in told()
     assert "start the daemon" in told()
     with hold(state / "counters/writer.lock", "a writer"):
-        assert "wrong" in told()
+        assert "FAIL" in told()
         assert "does not keep up" in told()
 
 
@@ -299,7 +299,7 @@ def test_without_permission_to_look_who_writes_is_unknown(within_reach: Path) ->
     assert "written by" in told.stdout
     assert "unknown: no permission" in told.stdout
     [line] = [line for line in looked.stdout.splitlines() if "process" in line]
-    assert "look" in line
+    assert "WARN" in line
     assert "unknown" in line
 
 

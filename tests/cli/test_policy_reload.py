@@ -34,16 +34,23 @@ def oborona(policy: Path) -> Iterator[Oborona]:
 
 
 def test_a_change_is_in_force_in_all_workers_when_it_returns(oborona: Oborona, policy: Path) -> None:
+    first = oborona.run("policy", "reload").stdout
+    assert "in force in 2 workers since the start at " in first
+    assert "there was nothing to do" in first
+    before = first.split()[1].rstrip(":")
     (policy / "10.toml").write_text(RULE.format(6))
     done = oborona.run("policy", "reload")
     assert done.returncode == 0, done.stderr
     version = oborona.run("policy", "check").stdout.rsplit("version ", 1)[1].strip()
-    assert done.stdout.startswith(f"policy {version} in force in 2 workers ")
-    assert "the files say the same" in oborona.run("policy", "reload").stdout
+    assert done.stdout.startswith(f"policy {version}: 1 rules, in force in 2 workers ")
+    assert f"; before: {before}\n" in done.stdout
+    again = oborona.run("policy", "reload").stdout
+    assert f"policy {version}: 1 rules, in force in 2 workers already since " in again
+    assert f"that change was taken by itself; before: {before}" in again
 
 
 def test_a_broken_file_is_shown_with_the_place(oborona: Oborona, policy: Path) -> None:
-    version = oborona.run("policy", "reload").stdout.split()[1]
+    version = oborona.run("policy", "reload").stdout.split()[1].rstrip(":")
     good = (policy / "10.toml").read_text()
     (policy / "10.toml").write_text(good.replace("links", "lynx"))
     done = oborona.run("policy", "reload")

@@ -111,7 +111,7 @@ class Exim:
         self.root = Path(tempfile.mkdtemp(prefix="exim-", dir="/tmp"))
         self.config = self.root / "exim.conf"
         found = program()
-        self._program = str(found)
+        self.program = self._program = str(found)
         self.macros = {
             "OBORONA_FOLDER": str(folder),
             "MAILBOXES": f"{self.root}/mail",

@@ -133,6 +133,13 @@ class Postfix:
             self._master.wait(STOP_S)
         self._master = None
 
+    def set(self, name: str, value: str) -> None:
+        """Have it run with another value of main.cf."""
+        folder = str(self.folder / "etc")
+        subprocess.run(["/usr/sbin/postconf", "-c", folder, "-e", f"{name}={value}"], check=True)
+        self.stop()
+        self._start()
+
     def log(self) -> str:
         """Return what Postfix has logged."""
         path = self.folder / "mail.log"

@@ -61,22 +61,21 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
         postfix.connect().quit()  # an smtpd that was idle may serve one session more
         assert postfix.send(LETTER)[-1].startswith("250")
         assert postfix.send(gtube().wire)[-1].startswith("550 5.7.1 ")
+        settings = {"OBORONA_CONFIG": f"{open_folder}/var/oborona.toml", "COLUMNS": "300"}
+        until = time.monotonic() + READY_S
+        while True:  # the journal is written in batches
+            told = subprocess.run(
+                [PROGRAM, "doctor", "--postfix", f"{postfix.folder}/etc"], env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False
+            )  # fmt: skip
+            assert told.returncode == 0, told.stdout + told.stderr
+            if f"{open_folder}/var/state/journal.db can be read: 2 verdicts" in told.stdout:
+                break
+            assert time.monotonic() < until, told.stdout
     assert said.read_text().partition("\nNext:\n")[2].splitlines()[0].endswith("oborona.toml attach"), banner
     after = said.read_text().partition("Ctrl-C stops this one")[2].splitlines()[1:]
     assert all(
         "msg=verdict" in line or "oborona.probe" in line or "probe, not counted" in line for line in after
     ), after
-
-    settings = {"OBORONA_CONFIG": f"{open_folder}/var/oborona.toml", "COLUMNS": "300"}
-    until = time.monotonic() + READY_S
-    while True:  # the journal is written in batches
-        told = subprocess.run(
-            [PROGRAM, "doctor"], env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False
-        )  # fmt: skip
-        assert told.returncode == 0, told.stdout + told.stderr
-        if f"{open_folder}/var/state/journal.db can be read: 2 verdicts" in told.stdout:
-            break
-        assert time.monotonic() < until, told.stdout
 
     os.killpg(process.pid, signal.SIGTERM)
     process.wait(STOP_S)

@@ -119,7 +119,7 @@ def test_one_line_in_the_log_for_each_message(way: Way) -> None:
 
 
 def test_the_doctor_finds_the_daemon_at_its_door(way: Way) -> None:
-    told = way.oborona.run("doctor")
+    told = way.oborona.run("doctor", "--postfix", f"{way.postfix.folder}/etc")
     assert "a milter answers on" in told.stdout
     assert "oborona writer (pid" in told.stdout
-    assert "wrong" not in told.stdout
+    assert "FAIL" not in told.stdout

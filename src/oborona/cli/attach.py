@@ -20,13 +20,14 @@ from oborona.cli.postfix.change import (
     detaching,
     diff,
     make,
+    mended,
     must_ask,
     running,
 )
-from oborona.cli.postfix.instance import PostfixError, PostfixInstance, program
+from oborona.cli.postfix.instance import PostfixError, PostfixInstance
 from oborona.cli.postfix.reach import UnreachedError, reach, word_for
+from oborona.cli.programs import program
 from oborona.cli.proving import Outcome, prove
-from oborona.config import UnixAddress
 from oborona.errors import ConfigError, StoreError
 
 NOT_DONE: Final = 1  # exit status: Postfix does not ask us, or asks us still
@@ -117,18 +118,11 @@ def _answers(asked: Asked, postfix: PostfixInstance) -> None:
         try:
             peer = reach(word, smtpd, postfix).peer
         except UnreachedError as error:
-            raise RefusedError(f"{error}; {_hint(asked)}") from None
+            raise RefusedError(f"{error}; {mended(asked.loaded.settings.doors.milter.address)}") from None
         if not key:
             peer.close()
         elif (found := prove(peer, key)).outcome is Outcome.NOT_OURS:
             raise RefusedError(f"{word}: {found.words}")
-
-
-def _hint(asked: Asked) -> str:
-    address = asked.loaded.settings.doors.milter.address
-    if isinstance(address, UnixAddress) and Path(address.path).exists():
-        return 'set doors.milter.socket_group to a group of Postfix\'s user ("postfix"), or listen on "inet:127.0.0.1:8890"'
-    return "start the daemon first (`oborona serve`, or `make run`)"
 
 
 def _show(postfix: PostfixInstance, change: MainChange) -> None:

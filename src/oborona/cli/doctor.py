@@ -1,24 +1,28 @@
-"""`oborona doctor`: can it bind, write, resolve; is the mail server attached."""
+"""`oborona doctor`: is mail filtered, which it proves; can the daemon bind, write, resolve."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
+from rich.markup import escape
 from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_counters import counters
+from oborona.cli.doctor_daemon import daemon
 from oborona.cli.doctor_delivery import delivery
 from oborona.cli.doctor_dns import dns
-from oborona.cli.doctor_doors import doors, postfix
+from oborona.cli.doctor_doors import doors
 from oborona.cli.doctor_engines import engines
 from oborona.cli.doctor_export import export
 from oborona.cli.doctor_intake import intake
@@ -29,9 +33,13 @@ from oborona.cli.doctor_personal import personal
 from oborona.cli.doctor_pins import pins
 from oborona.cli.doctor_places import places
 from oborona.cli.doctor_policy import policy, policy_files
+from oborona.cli.doctor_postfix import postfix
 from oborona.cli.doctor_reader import reader
 from oborona.cli.doctor_reports import reports as reports_by_mail
 from oborona.cli.doctor_signatures import signatures
+from oborona.cli.doctor_traffic import traffic
+from oborona.cli.exim import exim
+from oborona.cli.output import echo_json
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
@@ -41,47 +49,70 @@ from oborona.recheck.schema import JOURNAL
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
 
 
-@click.command()
-@pass_asked
-def doctor(asked: Asked) -> None:
-    """Look at everything the daemon needs, and say what is wrong and what to do.
+class Finding(NamedTuple):
+    """A report as `--json` has it."""
 
-    Exit status 1 when something is wrong.
+    what: str
+    state: str
+    finding: str
+    hint: str
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="A JSON list of what was looked at.")
+@click.option(
+    "--postfix",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of main.cf, where Postfix has several instances.",
+)
+@pass_asked
+def doctor(asked: Asked, as_json: bool, folder: Path | None) -> None:
+    """Look at everything the daemon needs, prove that mail is filtered, and say what is wrong and what to do.
+
+    OK, WARN: works, or can't be told from here. FAIL: mail is not filtered, or something is lost. To the address that Postfix names goes a GTUBE,
+    which is judged and not counted.
+
+    Exit status 1 when anything is FAIL.
     """
-    reports = [
-        report
-        for check in (
-            _policy,
-            _state,
-            name,
-            counters,
-            doors,
-            delivery,
-            dns,
-            engines,
-            places,
-            reader,
-            signatures,
-            pins,
-            model,
-            final,
-            personal,
-            intake,
-            reports_by_mail,
-            mailboxes,
-            export,
-            postfix,
-        )
-        for report in check(asked)
-    ]
+    reports = list(_looked(asked, folder))
+    if as_json:
+        echo_json([Finding(one.what, one.state.value, one.words, one.hint)._asdict() for one in reports])
+    else:
+        _print(reports)
+    if any(report.state is State.WRONG for report in reports):
+        click.get_current_context().exit(1)
+
+
+def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
+    """Yield the reports of all checks; one that may not look, or meets what nobody thought of, is a report and ends none of the others."""
+    asked.loaded.settings  # noqa: B018 - what is wrong there ends every command
+    for check in (
+        _policy, _state, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), delivery, dns, engines,
+        places, reader, signatures, pins, model, final, personal, intake, reports_by_mail, mailboxes, export,
+    ):  # fmt: skip
+        what = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
+        try:
+            yield from check(asked)
+        except (PermissionError, OboronaError, sqlite3.Error) as error:
+            words = error.strerror if isinstance(error, PermissionError) else str(error)
+            file = f"{error.filename}: " if isinstance(error, PermissionError) and error.filename else ""
+            yield Report(
+                what.strip("_"),
+                State.LOOK,
+                f"can't be looked at: {file}{words}",
+                "run this as root or as the daemon's user" if os.geteuid() else "",
+            )
+
+
+def _print(reports: list[Report]) -> None:
     table = Table("", "what", "finding", show_edge=False)
     table.columns[2].overflow = "fold"  # the end of a path is what tells it from others
     colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
     for report in reports:
-        table.add_row(f"[{colours[report.state]}]{report.state}[/]", report.what, report.words)
+        words = f"{report.words}\n→ {report.hint}" if report.hint else report.words
+        table.add_row(f"[{colours[report.state]}]{report.state}[/]", escape(report.what), escape(words))
     Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)
-    if any(report.state is State.WRONG for report in reports):
-        click.get_current_context().exit(1)
 
 
 def _policy(asked: Asked) -> Iterator[Report]:

@@ -92,7 +92,18 @@ async def _list(one: DnsList, asker: Asker) -> Report:
 
 def _workers(asked: Asked) -> Iterator[Report]:
     """Yield what the running workers do not believe at present."""
+    now_asked = " ".join(map(str, parse_servers(asked.loaded.settings.dns.servers) or system_servers()))
     for one in status.read(asked.state, time.time()):
+        what = f"resolver of worker {one.worker}"
+        if one.dns_trouble:
+            yield Report(what, State.WRONG, f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing")
+        elif one.resolvers and one.resolvers != now_asked:
+            yield Report(
+                what,
+                State.LOOK,
+                f"asks {one.resolvers}; {now_asked} is set now",
+                "restart the daemon if it stays so",
+            )
         for name, listed in one.lists.items():
             if listed.state == ListState.SICK:
                 since = datetime.fromtimestamp(listed.since, UTC).isoformat(sep=" ", timespec="seconds")

@@ -1,4 +1,4 @@
-"""The Exim of this machine: which configuration it has, whether that asks us, and what is to be added where it does not.
+"""The Exim of this machine: whether its configuration asks us, and what is to be added where it does not.
 
 Nothing is changed here: Debian's configuration is made of files that admins edit, and there is no tool of Exim's that edits it.
 """
@@ -6,11 +6,17 @@ Nothing is changed here: Debian's configuration is made of files that admins edi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from oborona.cli.asked import Asked
+from oborona.cli.programs import ProgramError, program, run
+from oborona.cli.report import Report, State
 from oborona.config import Settings
 
+CONTENT: Final = "acl_m_oborona_verdict"  # set by each of etc/exim/acl_data*
+RECIPIENTS: Final = "acl_c_oborona"  # by acl_connect, acl_mail, acl_rcpt
 DEBIAN: Final = Path("/etc/exim4/update-exim4.conf.conf")
 _SPLIT: Final = re.compile(r"^\s*dc_use_split_config\s*=\s*['\"]?true", re.MULTILINE)
 
@@ -46,3 +52,33 @@ def what_to_add(settings: Settings) -> str:
             ]
     steps += ["then restart Oborona, and:", "    update-exim4.conf && systemctl restart exim4"]
     return "\n".join(steps)
+
+
+def exim(asked: Asked) -> Iterator[Report]:
+    """Tell whether the Exim of this machine asks us; nothing is said where Postfix is its mail server, or none is there."""
+    found = program("exim4") or program("exim")
+    if found is not None and program("postconf") is None:
+        yield looked_at([found], asked.loaded.settings)
+
+
+def looked_at(command: list[str], settings: Settings) -> Report:
+    """Return what there is to say of an Exim.
+
+    Args:
+        command: Exim, and its options.
+        settings: ours.
+    """
+    what, hint = "mail server", "oborona attach exim says what to add"
+    try:
+        config = run([*command, "-bP", "config"])
+    except ProgramError as error:
+        return Report(what, State.LOOK, f"Exim does not tell its configuration: {error}", "run this as root")
+    content, recipients = CONTENT in config, RECIPIENTS in config
+    if not content:
+        words = "asks us about recipients, and not about messages" if recipients else "does not ask us"
+        return Report(what, State.WRONG, f"Exim {words}", hint)
+    closed = [f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen]
+    if closed == ["doors.exim", "doors.spamd"]:
+        return Report(what, State.WRONG, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint)
+    about = "recipients and messages" if recipients else "messages"
+    return Report(what, State.FINE, f"Exim asks us about {about}")

@@ -10,7 +10,8 @@ from typing import Final
 
 from oborona.cli.asked import Asked
 from oborona.cli.postfix.change import RefusedError, attaching, entry_for
-from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, program
+from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance
+from oborona.cli.programs import program
 from oborona.cli.proving import GTUBE
 from oborona.config import Settings
 

@@ -11,7 +11,7 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.milter.publishing import telling
-from oborona.milter.publishing.asking import ask_reload
+from oborona.milter.publishing.asking import Outcome, ask_reload
 from oborona.milter.status import Refusal
 
 PATIENCE_S: Final = 60.0  # of lists of millions of entries
@@ -38,12 +38,23 @@ def reload(asked: Asked) -> None:
     if outcome.trouble:
         click.echo(f"oborona: {outcome.trouble}; the policy {outcome.version} stays in force", err=True)
         raise SystemExit(os.EX_TEMPFAIL)
-    said = "changed, and mean the same" if outcome.reworded else "say the same"
-    how = f"after {took:.2f} s" if outcome.changed else f"for {outcome.age_s:.0f} s, and the files {said}"
-    echo(f"policy {outcome.version} in force in {outcome.workers} workers {how}")
+    echo(_in_force(outcome, took))
     if outcome.late:
         late = ", ".join(f"worker {number}" for number in outcome.late)
         echo(f"late: {late}; the next message there waits until it is loaded")
+
+
+def _in_force(outcome: Outcome, took_s: float) -> str:
+    """Return what is in force now, since when, and what was before."""
+    what = f"policy {outcome.version}: {outcome.rules} rules, in force in {outcome.workers} workers"
+    if outcome.changed:
+        return f"{what} after {took_s:.2f} s; before: {outcome.before}"
+    since = time.strftime("%H:%M:%S", time.localtime(time.time() - outcome.age_s))
+    if outcome.reworded:
+        return f"{what} since {since}; the files changed, and mean the same"
+    if not outcome.before:
+        return f"{what} since the start at {since}; the files say the same: there was nothing to do"
+    return f"{what} already since {since} ({outcome.age_s:.0f} s): that change was taken by itself; before: {outcome.before}"
 
 
 def told(refused: Refusal) -> str:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 class State(StrEnum):
     """How a thing is."""
 
-    FINE = "fine"
-    LOOK = "look"  # works, or can't be told from here
-    WRONG = "wrong"
+    FINE = "OK"
+    LOOK = "WARN"  # works, or can't be told from here
+    WRONG = "FAIL"  # mail is not filtered, or something is lost
 
 
 class Report(NamedTuple):
@@ -20,3 +20,4 @@ class Report(NamedTuple):
     what: str
     state: State
     words: str
+    hint: str = ""  # what to do; empty where the words say it, or there is nothing

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from oborona.cli.postfix.instance import MILTERS, OLDEST, PostfixError, PostfixInstance, Smtpd
 from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, joined
-from oborona.cli.postfix.reach import leads_to, place, word_for
+from oborona.cli.postfix.reach import leads_to, means, place, word_for
 from oborona.config import Address, UnixAddress
 
 OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=accept"
@@ -59,7 +59,9 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
     if all(_asks(smtpd, address, postfix) for smtpd in asking):
         return MainChange(joined(raw), changes=False, notes=_notes(postfix, address))
     ours = entry_for(word)
-    value = joined([MilterEntry(ours, word), *raw])
+    # what was written for our socket and leads elsewhere goes: it would be asked in vain for each message
+    kept = [one for one in raw if not means(one.address, address)]
+    value = joined([MilterEntry(ours, word), *kept])
     return MainChange(value, changes=True, notes=_notes(postfix, address))
 
 
@@ -139,6 +141,13 @@ def running(postfix: PostfixInstance) -> bool:
     except PostfixError:
         return False
     return True
+
+
+def mended(address: Address) -> str:
+    """Return what an admin does about a listener of ours that an smtpd gets nobody at."""
+    if isinstance(address, UnixAddress) and Path(address.path).exists():
+        return 'set doors.milter.socket_group = "postfix", or another group of its user, or listen on "inet:127.0.0.1:8890"; then restart Oborona'
+    return "start the daemon first (`oborona serve`, `systemctl start oborona`, or `make run`)"
 
 
 def entry_for(word: str) -> str:

@@ -5,20 +5,16 @@ Nothing is read past Postfix's own tool, so that included files, `$name` and fol
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from oborona.cli.programs import ProgramError, program, run
 from oborona.errors import OboronaError
 
-WAIT_S: Final = 20.0  # for one of Postfix's tools, on a busy machine
 MILTERS: Final = "smtpd_milters"
 OLDEST: Final = (3, 0)  # the first that takes options of one milter, in braces
-PATH: Final = "/usr/sbin:/usr/local/sbin:/sbin"  # where Postfix's tools are, beside the caller's own path
 
 _USED: Final = (
     MILTERS, "compatibility_level", "config_directory", "mail_owner", "mail_version", "multi_instance_directories",
@@ -71,10 +67,14 @@ class PostfixInstance:
 
     def value(self, name: str) -> str:
         """Return a parameter of main.cf, with what it names filled in."""
-        if name not in self._values:
-            lines = (line.partition(" =") for line in self._ask("-x", *_USED, name).splitlines())
+        return self.values(name)[name]
+
+    def values(self, *names: str) -> dict[str, str]:
+        """Return several parameters of main.cf, with what they name filled in."""
+        if not self._values.keys() >= set(names):
+            lines = (line.partition(" =") for line in self._ask("-x", *_USED, *names).splitlines())
             self._values |= {one: value.strip() for one, _, value in lines}
-        return self._values.get(name, "")
+        return {name: self._values.get(name, "") for name in names}
 
     def raw(self, name: str) -> str:
         """Return a parameter of main.cf as it is written there, or its default."""
@@ -131,7 +131,7 @@ class PostfixInstance:
     def _ask(self, *words: str) -> str:
         assert self._postconf is not None
         folder = [] if self._asked is None else ["-c", str(self._asked)]
-        return run([self._postconf, *folder, *words])
+        return _run([self._postconf, *folder, *words])
 
     def run(self, tool: str, *words: str) -> str:
         """Run one of Postfix's tools on this instance, and return what it says.
@@ -142,30 +142,11 @@ class PostfixInstance:
         found = program(tool)
         if found is None:
             raise PostfixError(f"no {tool} here")
-        return run([found, "-c", str(self.folder), *words])
+        return _run([found, "-c", str(self.folder), *words])
 
 
-def program(name: str) -> str | None:
-    """Return where a tool of the system's administration is; None = nowhere."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PATH}")
-
-
-def run(command: list[str]) -> str:
-    """Run a program and return its output.
-
-    Raises:
-        PostfixError: it could not be run, took too long or failed.
-    """
-    name = Path(command[0]).name
+def _run(command: list[str]) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - found in the path of the system
-            command, capture_output=True, text=True, errors="replace", timeout=WAIT_S, check=False, stdin=subprocess.DEVNULL
-        )  # fmt: skip
-    except OSError as error:
-        raise PostfixError(f"{name}: {error.strerror or error}") from error
-    except subprocess.TimeoutExpired:
-        raise PostfixError(f"{name} did not end within {WAIT_S:g} s") from None
-    if done.returncode:
-        said = "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
-        raise PostfixError(f"{name}: {said}")
-    return done.stdout
+        return run(command)
+    except ProgramError as error:
+        raise PostfixError(str(error)) from error

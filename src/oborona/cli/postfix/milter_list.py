@@ -29,7 +29,7 @@ def entries(value: str) -> list[MilterEntry]:
             continue
         end = _closed(value, at) if value[at] == "{" else _word(value, at)
         text = value[at:end]
-        inside = re.split(r"[\s,]+", text.strip("{} \t\r\n,"), maxsplit=1)[0]
+        inside = re.split(r"[\s,]+", text.strip("{} \t\r\n,"), maxsplit=1)[0] if text[0] == "{" else text
         found.append(MilterEntry(text, inside))
         at = end
     return found

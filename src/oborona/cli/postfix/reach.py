@@ -68,6 +68,14 @@ def leads_to(word: str, address: Address, smtpd: Smtpd, queue: Path) -> bool:
     return meant is not None and meant == place(address.postfix, smtpd, queue)
 
 
+def means(word: str, address: Address) -> bool:
+    """Tell whether an address of main.cf was written for a socket of ours, wherever it leads: the same path, or the end of it."""
+    scheme, _, path = word.partition(":")
+    if not isinstance(address, UnixAddress) or scheme.lower() not in ("unix", "local") or not path.strip("/"):
+        return False
+    return address.path.endswith(f"/{path.lstrip('/')}")
+
+
 def reach(word: str, smtpd: Smtpd, postfix: PostfixInstance) -> Reached:
     """Connect to a milter's address as an smtpd does.
 

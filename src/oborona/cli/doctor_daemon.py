@@ -1,0 +1,52 @@
+"""What `oborona doctor` says of the daemon itself: does it run, are all its workers there, and what ended it or one of its processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.asked import Asked
+from oborona.cli.doctor_traffic import ago
+from oborona.cli.report import Report, State
+from oborona.errors import StoreError
+from oborona.lock import holder
+from oborona.milter import last_trouble, status
+
+LATELY_S: Final = 600.0  # a process that died within it is news
+STARTING_S: Final = 20.0  # until every worker has written its status, on a busy machine
+START: Final = "oborona serve, or systemctl start oborona, or make run"
+
+
+def daemon(asked: Asked) -> Iterator[Report]:
+    """Look at the processes."""
+    what, now = "daemon", time.time()
+    trouble = last_trouble.read(asked.state)
+    why = (
+        f"; {ago(now - trouble.time)} ago {'it did not start' if trouble.process == 'start' else f'{trouble.process} ended'}: {trouble.why}"
+        if trouble is not None
+        else ""
+    )
+    try:
+        held = holder(asked.state / "workers.lock")
+        workers = status.read(asked.state, now)
+    except StoreError as error:
+        yield Report(
+            what, State.LOOK, f"can't be looked at: {error}", "run this as root or as the daemon's user"
+        )
+        return
+    if held is None:
+        yield Report(what, State.WRONG, f"no workers run on {asked.state}{why}", f"start it: {START}")
+        return
+    wanted = asked.loaded.settings.worker.processes or len(os.sched_getaffinity(0))
+    age_s = now - held.since.timestamp()
+    if not workers or (len(workers) < wanted and age_s > STARTING_S):
+        state = State.LOOK if age_s <= STARTING_S else State.WRONG
+        yield Report(
+            what, state, f"{held}: {len(workers)} of {wanted} workers serve{why}", "its log says more"
+        )
+        return
+    yield Report(what, State.FINE, f"{held}: {len(workers)} workers serve")
+    if trouble is not None and now - trouble.time < LATELY_S:
+        yield Report("process", State.LOOK, why.removeprefix("; "), "its log says more")

@@ -1,0 +1,163 @@
+"""What `oborona doctor` says of Postfix: which of its smtpd ask us, whether they reach us where they look for us, and what a GTUBE becomes there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from oborona import secret
+from oborona.cli.asked import Asked
+from oborona.cli.postfix.change import RefusedError, attaching, mended, must_ask
+from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, Smtpd
+from oborona.cli.postfix.milter_list import MilterEntry, entries
+from oborona.cli.postfix.reach import UnreachedError, leads_to, means, reach
+from oborona.cli.proving import Outcome, prove
+from oborona.cli.report import Report, State
+from oborona.config import Address
+from oborona.errors import StoreError
+from oborona.milter.entrances import opened
+
+RESTRICTIONS: Final = tuple(
+    f"smtpd_{stage}_restrictions"
+    for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
+)
+_CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
+_WHAT: Final = "mail server"
+
+
+def postfix(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
+    """Look at the Postfix of this machine, where a door is open for it.
+
+    Args:
+        asked: the settings.
+        folder: of main.cf; None: the one that Postfix's tools take by themselves.
+    """
+    settings = asked.loaded.settings
+    if not settings.doors.milter.listen and not settings.doors.policy_service.listen:
+        return
+    try:
+        instance = PostfixInstance(folder)
+    except PostfixError as error:
+        yield Report(_WHAT, State.LOOK, str(error))
+        return
+    by_milter = False
+    if settings.doors.milter.listen:
+        yield from _milter(asked, instance)
+        milter = settings.doors.milter.address
+        by_milter = any(
+            leads_to(one.address, milter, smtpd, instance.queue)
+            for smtpd in instance.smtpds
+            for one in entries(smtpd.milters)
+        )
+    if settings.doors.policy_service.listen:
+        yield _policy_service(settings.doors.policy_service.address, instance, by_milter=by_milter)
+
+
+def _milter(asked: Asked, instance: PostfixInstance) -> Iterator[Report]:
+    address = asked.loaded.settings.doors.milter.address
+    asking = must_ask(instance.smtpds)
+    if not asking:
+        yield Report(
+            _WHAT, State.LOOK, f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP"
+        )
+    other_doors = any(name != "milter" for name, _ in opened(asked.loaded.settings))
+    for smtpd in instance.smtpds:
+        # mail of strangers, and no other way to us
+        must = smtpd in asking and not (other_doors or asked.loaded.settings.doors.delivery.listen)
+        yield _one(asked, instance, smtpd, address, without=State.WRONG if must else State.LOOK)
+
+
+def _one(
+    asked: Asked, instance: PostfixInstance, smtpd: Smtpd, address: Address, *, without: State
+) -> Report:
+    """Tell of one smtpd whether its mail is filtered."""
+    what = f"{_WHAT} {smtpd.name}"
+    said = entries(smtpd.milters)
+    ours = next((one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None)
+    if ours is None:
+        meant = next((one for one in said if means(one.address, address)), None)
+        if meant is not None:
+            return Report(what, State.WRONG, _beside(meant, smtpd, instance), _hint(instance, address))
+        there = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
+        where = " in master.cf" if smtpd.own else ""
+        return Report(what, without, f"does not ask us: {there}{where}", _hint(instance, address))
+    try:
+        reached = reach(ours.address, smtpd, instance)
+    except UnreachedError as error:
+        return Report(what, State.WRONG, str(error), mended(address))
+    try:
+        key = secret.load(asked.state).signature
+    except StoreError as error:
+        reached.peer.close()
+        return Report(
+            what,
+            State.LOOK,
+            f"asks us at {ours.address}, where somebody listens; no GTUBE was sent: {error}",
+            "run this as root",
+        )
+    found = prove(reached.peer, key)
+    if found.outcome in (Outcome.REFUSED, Outcome.MARKED):
+        how = (
+            f"as user {instance.owner}{' in its chroot' if smtpd.chroot else ''}"
+            if reached.proved
+            else "as who asks now"
+        )
+        return Report(
+            what,
+            State.FINE,
+            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}",
+        )
+    if found.outcome is Outcome.NOT_OURS:
+        return Report(what, State.WRONG, f"asks {ours.address}: {found.words}")
+    return Report(
+        what,
+        State.WRONG,
+        f"asks us at {ours.address}, and a GTUBE is {found.outcome}: {found.words}",
+        "does a rule of yours switch GTUBE off? oborona policy show --origin",
+    )
+
+
+def _beside(meant: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
+    """Say where smtpd looks for us in place of where we are."""
+    if smtpd.chroot:
+        return f"asks {meant.address}, and runs in a chroot, {instance.queue}, where that is another place: mail passes unfiltered"
+    return f"asks {meant.address}, which is another place than ours: mail passes unfiltered"
+
+
+def _hint(instance: PostfixInstance, address: Address) -> str:
+    """Return the line to write, or what keeps it from helping."""
+    try:
+        change = attaching(instance, address)
+    except RefusedError as error:
+        return str(error)
+    if not change.changes:
+        return "oborona attach says what is in the way"
+    return f"write into main.cf: {MILTERS} = {change.value}; `oborona attach` does it"
+
+
+def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: bool) -> Report:
+    what = "policy client"
+    said = instance.values(*RESTRICTIONS)
+    asking = [
+        name
+        for name in RESTRICTIONS
+        if any(_leads(address, word, instance) for word in _CHECK.findall(said.get(name, "")))
+    ]
+    if not asking:
+        entry = f"check_policy_service {{ {address.postfix}, timeout=25s, default_action=DUNNO }}"
+        words = f"Postfix does not ask us; put last into smtpd_recipient_restrictions: {entry}"
+        return Report(what, State.LOOK, words)
+    names = " and ".join(asking)
+    if by_milter:
+        words = (
+            f"Postfix asks us in {names} and as a milter: each client is judged twice; one of both is enough"
+        )
+        return Report(what, State.LOOK, words)
+    return Report(what, State.FINE, f"Postfix asks us in {names}")
+
+
+def _leads(address: Address, word: str, instance: PostfixInstance) -> bool:
+    smtpds = instance.smtpds or (Smtpd("smtp/inet", chroot=False, milters="", own=False),)
+    return any(leads_to(word, address, smtpd, instance.queue) for smtpd in smtpds)

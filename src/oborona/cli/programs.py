@@ -1,0 +1,44 @@
+"""Programs of the machine's administration: found where the system has them, run without a shell, with an end to their time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import OboronaError
+
+WAIT_S: Final = 20.0  # for one of them, on a busy machine
+PATH: Final = "/usr/sbin:/usr/local/sbin:/sbin"  # where they are, beside the caller's own path
+
+
+class ProgramError(OboronaError):
+    """A program is not here, or did not do what it was asked for."""
+
+
+def program(name: str) -> str | None:
+    """Return where a tool of the system's administration is; None = nowhere."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PATH}")
+
+
+def run(command: list[str]) -> str:
+    """Run a program and return its output.
+
+    Raises:
+        ProgramError: it could not be run, took too long or failed.
+    """
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - found in the path of the system
+            command, capture_output=True, text=True, errors="replace", timeout=WAIT_S, check=False, stdin=subprocess.DEVNULL
+        )  # fmt: skip
+    except OSError as error:
+        raise ProgramError(f"{name}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"{name} did not end within {WAIT_S:g} s") from None
+    if done.returncode:
+        said = "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
+        raise ProgramError(f"{name}: {said}")
+    return done.stdout
