@@ -109,7 +109,7 @@ def test_an_override_of_master_cf_is_told_with_the_line_to_write(oborona: Oboron
     with Postfix(master=others, milter_default_action="accept") as postfix:
         before = main_cf(postfix)
         told = asked(oborona, "attach", postfix, "--yes")
-        assert told.returncode != 0
+        assert told.returncode == os.EX_CONFIG
         assert "has smtpd_milters of its own in master.cf" in told.stderr
         assert main_cf(postfix) == before
         lines = "\n".join(told.stderr.splitlines()[1:])
@@ -134,7 +134,7 @@ def test_a_port_apart_that_asks_others_is_told_and_does_not_hinder(oborona: Obor
 def test_a_socket_that_the_chroot_hides_is_refused_with_what_to_write(open_folder: Path) -> None:
     with Oborona({"worker.processes": 1}) as daemon, Postfix(master=debian()) as postfix:
         told = asked(daemon, "attach", postfix, "--yes")
-        assert told.returncode != 0
+        assert told.returncode == os.EX_CONFIG
         assert "runs in a chroot" in told.stderr
         assert 'set doors.milter.listen to "inet:127.0.0.1:8890"' in told.stderr
         assert milters(postfix) == ""
@@ -148,7 +148,7 @@ def test_a_socket_below_the_queue_directory(chroot: bool) -> None:
         door = {"doors.milter.listen": f"unix:{folder}/milter.sock", "worker.processes": 1}
         with Oborona(door | {"doors.milter.socket_mode": "0660"}) as closed:
             told = asked(closed, "attach", postfix, "--yes")
-            assert told.returncode != 0
+            assert told.returncode == os.EX_CONFIG
             assert "Permission denied" in told.stderr
             assert "srw-rw----" in told.stderr
             assert 'set doors.milter.socket_group = "postfix"' in told.stderr
@@ -167,13 +167,13 @@ def test_nobody_and_somebody_else_at_our_address(open_folder: Path) -> None:
     try:
         with Postfix(master=debian()) as postfix:
             told = asked(away, "attach", postfix, "--yes")
-            assert told.returncode != 0
+            assert told.returncode == os.EX_CONFIG
             assert "nobody listens there; start the daemon first" in told.stderr
             with Oborona({"doors.milter.listen": f"inet:127.0.0.1:{port}", "worker.processes": 1}) as other:
                 away.state.mkdir()
                 (away.state / "secret").write_bytes(b"s" * 32)
                 told = asked(away, "attach", postfix, "--yes")
-                assert told.returncode != 0
+                assert told.returncode == os.EX_CONFIG
                 assert "another site's Oborona" in told.stderr
                 assert other.run("attach", "--postfix", f"{postfix.folder}/etc", "--dry-run").returncode == 0
             assert milters(postfix) == ""
@@ -212,7 +212,7 @@ def test_a_machine_without_postfix(oborona: Oborona, tmp_path: Path) -> None:
     told = subprocess.run(
         oborona.command("attach", "postfix", "--postfix", str(tmp_path)), capture_output=True, text=True, timeout=60, check=False
     )  # fmt: skip
-    assert told.returncode != 0
+    assert told.returncode == os.EX_CONFIG
     assert "Traceback" not in told.stderr
 
 

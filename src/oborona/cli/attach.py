@@ -54,7 +54,7 @@ def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry
     Postfix: one entry in main.cf's smtpd_milters, before those that are there; main.cf is kept beside the new one, checked, and read anew.
     It is refused where mail would pass unfiltered all the same. Exim: the lines to add are shown, nothing is changed.
 
-    Exit status 1 when nothing was changed and Postfix does not ask us.
+    Exit status 1 when nothing was changed and Postfix does not ask us; 78 when it would not help, and what to mend first.
     """
     if server == "exim" or (server is None and program("postconf") is None and program("exim4")):
         echo(what_to_add(asked.loaded.settings))

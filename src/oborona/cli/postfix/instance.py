@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.cli.programs import ProgramError, program, run
-from oborona.errors import OboronaError
+from oborona.errors import ConfigError
 
 MILTERS: Final = "smtpd_milters"
 OLDEST: Final = (3, 0)  # the first that takes options of one milter, in braces
@@ -25,8 +25,8 @@ _USED: Final = (
 _SETTING: Final = re.compile(r"([^\s/]+/[^\s/]+)/(\S+) = ?(.*)")
 
 
-class PostfixError(OboronaError):
-    """Postfix is not here, or can't be asked, or did not do what it was asked for."""
+class PostfixError(ConfigError):
+    """Postfix is not here, or can't be asked, or is set up so that it does not do what it was asked for."""
 
 
 class Smtpd(NamedTuple):
