@@ -32,7 +32,7 @@ define TRIAL
 # Settings of a trial, made by "make run" once and yours to edit; etc/oborona.toml lists all there are.
 [paths]
 state = "state"
-policy = "$(CURDIR)/etc/policy.d"
+policy = "policy.d"   # rules of your own; what ships is read from the package
 
 [doors.milter]
 listen = "$(LISTEN)"
