@@ -26,10 +26,11 @@ from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
 from oborona.policy.own import is_own
+from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, scan
 from oborona.policy.settling import counts, settle, settle_put_off
 from oborona.recheck.ident import to_text
-from oborona.types import Action, Envelope, Stage, Verdict
+from oborona.types import Action, Envelope, Span, Stage, Verdict
 
 REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
 BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
@@ -178,7 +179,7 @@ def _settle(
                 scanned.counted,
                 bench.counters,
                 now=now,
-                first=scanned.facts.repuser_first,
+                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
             )
             bench.wrote(envelope, scanned.counted, now)
             bench.sighted(scanned, now)

@@ -177,6 +177,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     mass_hour: int | None = None
     mass_day: int | None = None
     mass_fortnight: int | None = None
+    mass_earlier: int | None = None
     mass_spam: int | None = None
     mass_complaints: int | None = None
     mass_pardons: int | None = None

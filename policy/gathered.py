@@ -17,7 +17,7 @@ from oborona.policy.own import is_near, is_own
 from oborona.policy.signatures import Flag, Matched
 from oborona.policy.signatures.matched import told
 from oborona.reputation.address import RepIP
-from oborona.types import Envelope, Finding, Metric, Stage, Window
+from oborona.types import Envelope, Finding, Metric, Span, Stage, Window
 
 
 def early_facts(envelope: Envelope, known: Known, evidence: Evidence, *, now: float) -> Facts:
@@ -89,6 +89,7 @@ def mass_facts(known: Known) -> dict[str, Any]:
         "mass_hour": known.copies(Window.HOUR, Metric.SEEN),
         "mass_day": copies,
         "mass_fortnight": known.copies(Window.FORTNIGHT, Metric.SEEN),
+        "mass_earlier": known.copies(Span.EARLIER, Metric.SEEN),
         "mass_spam": known.copies(Window.DAY, Metric.SPAM),
         "mass_complaints": known.copies(Window.DAY, Metric.COMPLAINTS),
         "mass_pardons": known.copies(Window.DAY, Metric.PARDONS),
@@ -102,7 +103,7 @@ def mass_facts(known: Known) -> dict[str, Any]:
 
 def repip_facts(known: Known, *, own: bool) -> dict[str, Any]:
     """Return the facts that are read off the counts of the client's address; of one of ours nothing is remembered."""
-    repip = RepIP() if own else known.repip()
+    repip = RepIP() if own else known.repip_beside()
     return {"repip_flag": repip.flag.value, "repip_share": repip.share}
 
 

@@ -1,8 +1,8 @@
 """Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a real mail server comes.
 
 What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the domain that passed SPF (of a bounce that of HELO),
-else the client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail in
-their history are never put off; a login code from a known domain with a DKIM signature comes through at once.
+else the client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail of other
+days are never put off; a login code from a known domain with a DKIM signature comes through at once.
 
 The memory is the counters', under a prefix of its own: a message that was put off in an earlier bucket of ten minutes has waited long enough, so
 the wait is five minutes on average, and two weeks later it is forgotten.  If the counters do not answer, nothing is put off.
@@ -26,7 +26,7 @@ from oborona.policy.known import Known
 from oborona.policy.own import is_own
 from oborona.policy.ports import CounterReader
 from oborona.policy.tables import GreylistTable
-from oborona.types import Action, Envelope, Metric, Prefix, Shingle, Verdict, Window
+from oborona.types import Action, Envelope, Metric, Prefix, Shingle, Span, Verdict, Window
 
 GREYLISTED: Final = "greylisted"  # decides
 
@@ -71,7 +71,7 @@ async def greylisted(
     if not grey or is_own(envelope):
         return None
     identity = _identity(envelope, evidence)
-    if identity is None or known.most_ham(identity.known_by, Window.FORTNIGHT) >= table.known_after:
+    if identity is None or known.most_ham(identity.known_by, Span.EARLIER) >= table.known_after:
         return None
     shingle = hasher.shingle(identity.kind, f"{identity.name}\0{envelope.sender.lower()}")
     try:

@@ -1,6 +1,7 @@
 """What the counters remember of one message's pieces, in the order that rules ask for it.
 
-A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.
+A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.  Of what recipients had from a sender
+before the last day the one answers who had the least.
 
 The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach (six of
 sixteen of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
@@ -11,6 +12,7 @@ picture's look are no such fingerprint: alike pictures share one at least, and o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from itertools import islice
 from math import ceil
@@ -20,10 +22,10 @@ from typing import Final
 from oborona.counters.window import Timeline
 from oborona.message.shingles import Type
 from oborona.policy.ports import Totals
-from oborona.reputation.address import Counts, History, RepIP, judge
+from oborona.reputation.address import Counts, History, Own, RepIP, judge
 from oborona.reputation.judgement.rhythm import MIN_MESSAGES, robotic
 from oborona.reputation.share import spam_share
-from oborona.types import Metric, Pieces, Shingle, Window
+from oborona.types import Metric, Pieces, Shingle, Span, Window
 
 SHARED_WORDS: Final = 8 / 32  # of the values must be shared for texts to count as near-duplicates
 SHARED_CHARACTERS: Final = 6 / 16  # the same for short texts, of which a common phrase is a larger part
@@ -38,6 +40,30 @@ FINGERPRINTS: Final = frozenset(
     }
 )
 
+PASTS: Final = frozenset(
+    map(
+        int,
+        (
+            Type.CLIENT_IP,
+            Type.CLIENT_NETWORK,
+            Type.AS_NUMBER,
+            Type.HELO,
+            Type.MAIL_FROM,
+            Type.MAIL_FROM_DOMAIN,
+            Type.FROM,
+            Type.FROM_DOMAIN,
+            Type.DKIM_DOMAIN,
+            Type.AUTHOR,
+            Type.AUTHOR_DOMAIN,
+            Type.PROVED_SENDER,
+            Type.ACCOUNT,
+            Type.LINK_DOMAIN,
+            Type.ENTITY_RECIPIENT,
+            Type.SENDER_RECIPIENT,
+        ),
+    )
+)
+"""Types of pieces whose good mail of other days may speak for a message."""
 MAX_LINES: Final = 16  # time-lines read for one message
 
 _SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})  # texts that are mostly of few words
@@ -50,6 +76,9 @@ _CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
     int(Type.IP_SENDERS),
 )  # plain numbers: an enum's member is hashed in Python, and every scan asks
 _HOUR, _DAY, _FORTNIGHT, _SEEN = int(Window.HOUR), int(Window.DAY), int(Window.FORTNIGHT), int(Metric.SEEN)
+_EARLIER: Final = int(Span.EARLIER)
+_FROM: Final = int(Type.FROM)
+_CONTACTS: Final = (int(Type.ENTITY_RECIPIENT), int(Type.SENDER_RECIPIENT))
 _UNKNOWN: Final = History()
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
@@ -111,19 +140,51 @@ class Known:
             both._rows.setdefault(kind, []).extend(rows)
         return both
 
+    def with_rows(self, rows: Mapping[int, Totals]) -> Known:
+        """Return the same with other counts, and without an analyst's word on the address."""
+        other = copy(self)
+        other._rows = dict(rows)  # noqa: SLF001 - one of ours
+        other._repip = other.pinned = None  # noqa: SLF001
+        return other
+
+    def since(self, then: Known) -> Known:
+        """Return the counts of now for a message that was judged before: what came since a day before it counts as of the last day.
+
+        So that a second look takes neither the message nor its copies for a past of their sender.  Likenesses of its text stay as they are.
+
+        Args:
+            then: the counts that it was judged by, of the same pieces in the same order.
+        """
+        rows = dict(self._rows)
+        for kind in PASTS & then._rows.keys() & rows.keys():
+            rows[kind] = [
+                _as_of(row, before) for row, before in zip(rows[kind], then._rows[kind], strict=False)
+            ] + rows[kind][len(then._rows[kind]) :]
+        other = self.with_rows(rows)
+        other.pinned = self.pinned
+        return other
+
     def has(self, kind: int) -> bool:
         """Tell whether the message has a piece of this type."""
         return kind in self._rows
 
     def count(self, kind: int, window: int, metric: int) -> int:
-        """Return one count of one type of piece; 0 for a type that the message has not."""
+        """Return one count of one type of piece; 0 for a type that the message has not.
+
+        Args:
+            kind: of the piece.
+            window: a `Span`.
+            metric: a `Metric`.
+        """
         rows = self._rows.get(kind)
         if rows is None:
             return 0
+        if window == _EARLIER and kind in _CONTACTS:
+            return min([_cell(row, window, metric) for row in rows])
         if kind in FINGERPRINTS:
-            counts = sorted([row[window][metric] for row in rows], reverse=True)
+            counts = sorted([_cell(row, window, metric) for row in rows], reverse=True)
             return counts[self._shared(kind, len(rows)) - 1]
-        return _worst(rows)[window][metric]
+        return _cell(_worst(rows), window, metric)
 
     def copies(self, window: int, metric: int) -> int:
         """Return one count of the texts that are nearly this one; of the same words only, where it is too short for likeness."""
@@ -144,6 +205,13 @@ class Known:
         if self._repip is None:
             self._repip = judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK))
         return self._repip
+
+    def repip_beside(self) -> RepIP:
+        """Return the same without what the message's own sender sent in the last day: it is no word on the address."""
+        own = Own(self.ham(_FROM, _DAY), self.count(_FROM, _HOUR, _SEEN))
+        if self.pinned is not None or not any(own):
+            return self.repip()
+        return judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK), own)
 
     def _history(self, kind: int) -> History:
         rows = self._rows.get(kind)
@@ -170,10 +238,16 @@ class Known:
         """Return how many were seen and were not spam."""
         return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
 
+    def most(self, kind: int, window: int, metric: int) -> int:
+        """Return one count of the piece of a type that has the most of it; 0 for a type that the message has not."""
+        return max((_cell(row, window, metric) for row in self._rows.get(kind, ())), default=0)
+
     def most_ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam, of the piece with the most of them."""
         rows = self._rows.get(kind, ())
-        return max((row[window][Metric.SEEN] - row[window][Metric.SPAM] for row in rows), default=0)
+        return max(
+            (_cell(row, window, Metric.SEEN) - _cell(row, window, Metric.SPAM) for row in rows), default=0
+        )
 
     def spam_share(self, kind: int, window: int) -> float:
         """Return the expected share of spam, 0.5 for no history."""
@@ -199,6 +273,22 @@ def shared_values(kind: int, values: int) -> int:
         values: how many there are.
     """
     return ceil(values * (SHARED_CHARACTERS if kind in _SHORT else SHARED_WORDS))
+
+
+def _cell(row: list[list[int]], window: int, metric: int) -> int:
+    """Return one count of a row; what is earlier than the last day is what the two weeks have and the day has not."""
+    if window == _EARLIER:
+        return max(0, row[_FORTNIGHT][metric] - row[_DAY][metric])
+    return row[window][metric]
+
+
+def _as_of(row: list[list[int]], then: list[list[int]]) -> list[list[int]]:
+    """Return a row whose last day holds all but what was earlier than the last day then."""
+    day = list(row[_DAY])
+    for metric in (_SEEN, int(Metric.SPAM)):
+        earlier = _cell(then, _EARLIER, metric)
+        day[metric] = max(day[metric], row[_FORTNIGHT][metric] - earlier)
+    return [*row[:_DAY], day, *row[_DAY + 1 :]]
 
 
 def _worst(rows: Totals) -> list[list[int]]:

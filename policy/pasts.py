@@ -25,7 +25,7 @@ from oborona.message.hashing import Hasher, Type
 from oborona.message.unique_pairs import entity_recipients
 from oborona.policy.known import Known
 from oborona.policy.ports import CounterReader
-from oborona.reputation.judgement.judge import judge
+from oborona.reputation.judgement.judge import judge_sender
 from oborona.reputation.judgement.model import Judgement
 from oborona.reputation.timeline import Past, past
 from oborona.types import Metric, Prefix, Proved, Shingle, Window
@@ -115,7 +115,7 @@ async def judge_pasts(
     for number, line in lines.items():
         if number in found:
             continue
-        found[number] = judge(line, around if number == Type.AUTHOR else None)
+        found[number] = judge_sender(line, around if number == Type.AUTHOR else None)
         pasts.keep(wanted[number][0], known.rows[number][0], now, found[number])
     return found, ()
 

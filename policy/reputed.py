@@ -19,11 +19,11 @@ from oborona.policy.facts import Facts
 from oborona.policy.known import Known
 from oborona.policy.pasts import Judgements
 from oborona.reputation.address import RepIP
-from oborona.reputation.entity import RepEntity, Sort, Standing, is_shared, judge, standing
+from oborona.reputation.entity import ALL, RepEntity, Sort, Standing, is_shared, judge, standing
 from oborona.reputation.flag import Flag
 from oborona.reputation.karma import PINNED, Standings, karma
 from oborona.reputation.pins import Pins
-from oborona.types import Metric, Proved, Shingle, Window
+from oborona.types import Metric, Proved, Shingle, Span, Window
 
 SORTS: Final[tuple[tuple[int, str, str], ...]] = (
     (int(Type.LINK_DOMAIN), "link domain", "links_domains"),
@@ -42,8 +42,9 @@ SORTS: Final[tuple[tuple[int, str, str], ...]] = (
 )
 """The entities of a message, those that tell most first: their type, their word, and the fact that has their names; empty = none has."""
 
-_WHO: Final = tuple(map(int, (Type.ACCOUNT, Type.AUTHOR, Type.PROVED_SENDER, Type.AUTHOR_DOMAIN)))
+_WHO: Final = tuple(map(int, (Type.ACCOUNT, Type.AUTHOR, Type.PROVED_SENDER)))
 # plain numbers: an enum's member is hashed in Python, and every scan asks
+_FROM, _AUTHOR_DOMAIN = int(Type.FROM), int(Type.AUTHOR_DOMAIN)
 _NETWORK, _SYSTEM = int(Type.CLIENT_NETWORK), int(Type.AS_NUMBER)
 _LINK_DOMAIN, _LINK_SENDERS = int(Type.LINK_DOMAIN), int(Type.LINK_SENDERS)
 _FACTS: Final = {kind: fact for kind, _, fact in SORTS}
@@ -111,8 +112,11 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
     shared = _shared(facts, seen, names)
     reader = facts.recipient_domain
     everybodys = partial(_is_everybodys, names, shared | {registrable(reader)}, reader)
-    entities = judge(_sorts(known, pinned), names.of, everybodys)
-    account, author, sender, domain = (_one(known, pinned, kind, seen.judgements) for kind in _WHO)
+    # what the sender himself sent in the last day speaks neither for him nor for what is around him, nor for what he links to
+    today = known.ham(_FROM, Window.DAY)
+    entities = judge(_sorts(known, pinned), names.of, everybodys, today)
+    account, author, sender = (_one(known, pinned, kind, seen.judgements, ALL) for kind in _WHO)
+    domain = _one(known, pinned, _AUTHOR_DOMAIN, seen.judgements, today)
     user = account if who.account else author if who.author else sender
     whole = karma(
         Standings(
@@ -120,9 +124,9 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
             author=author,
             sender=sender,
             domain=domain,
-            address=_NOTHING if seen.own else _of_address(known.repip()),
-            network=_NOTHING if seen.own else _one(known, pinned, _NETWORK),
-            system=_NOTHING if seen.own else _one(known, pinned, _SYSTEM),
+            address=_NOTHING if seen.own else _of_address(known.repip_beside()),
+            network=_NOTHING if seen.own else _one(known, pinned, _NETWORK, own=today),
+            system=_NOTHING if seen.own else _one(known, pinned, _SYSTEM, own=today),
             entities=Standing(entities.flag, entities.worst, said=entities.say),
             has_author=bool(who.author),
         )
@@ -155,15 +159,20 @@ def client_standings(known: Known, pinned: Pinned, *, own: bool) -> Standings:
 
 def sender_standing(known: Known, who: Proved, pinned: Pinned) -> Standing:
     """Return the standing of the sender before the content: of the login, or else of MAIL FROM where SPF passed."""
-    return _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER)
+    return _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER, own=ALL)
 
 
-def first_contact(known: Known) -> bool | None:
-    """Tell whether none of the recipients had mail from this sender in two weeks; None where that is not known."""
-    rows = known.rows.get(Type.ENTITY_RECIPIENT) or known.rows.get(Type.SENDER_RECIPIENT)
-    if not rows:
-        return None
-    return not any(row[Window.FORTNIGHT][Metric.SEEN] for row in rows)
+def first_contact(known: Known, span: Span = Span.EARLIER) -> bool | None:
+    """Tell whether none of the recipients had mail from this sender in a span of time; None where that is not known.
+
+    Args:
+        known: counts of the message's pieces.
+        span: a message and its copies lie in the last day, which `EARLIER` leaves out.
+    """
+    for kind in (Type.ENTITY_RECIPIENT, Type.SENDER_RECIPIENT):
+        if known.rows.get(kind):
+            return not known.most(kind, span, Metric.SEEN)
+    return None
 
 
 def _entity_facts(entities: RepEntity) -> dict[str, Any]:
@@ -177,14 +186,16 @@ def _entity_facts(entities: RepEntity) -> dict[str, Any]:
     }
 
 
-def _one(known: Known, pinned: Pinned, kind: int, judgements: Judgements = NOT_JUDGED) -> Standing:
+def _one(
+    known: Known, pinned: Pinned, kind: int, judgements: Judgements = NOT_JUDGED, own: int = 0
+) -> Standing:
     """Return the standing of the only piece of a type: an analyst's word, or else by its time-line, or else by its base record."""
     rows = known.rows.get(kind)
     if not rows:
         return _NOTHING
     if kind in pinned:
         return pinned[kind][0]
-    base, judged = standing(rows[0]), judgements.get(kind)
+    base, judged = standing(rows[0], own), judgements.get(kind)
     return base if judged is None else Standing(judged.flag, judged.trust, base.share, judged.say)
 
 

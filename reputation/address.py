@@ -71,6 +71,16 @@ class History(NamedTuple):
     senders: int = 0  # distinct envelope senders, last day; of an address
 
 
+class Own(NamedTuple):
+    """What the sender who is judged sent himself in the last day: it speaks for nobody."""
+
+    good: int = 0  # messages that were no spam
+    hour: int = 0  # messages of the last hour
+
+
+NOBODYS: Final = Own()
+
+
 class RepIP(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement, with what it rests on."""
 
@@ -126,19 +136,21 @@ class _Evidence(NamedTuple):
 
 
 @lru_cache(maxsize=256)  # a client's is asked for at its connection and again with its message
-def judge(address: History, network: History) -> RepIP:
+def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
     """Return the flag of an address.
 
     Args:
         address: its own history.
         network: that of its /24 or /64, the address's own included.
+        sender: of a message that is judged.
 
     Returns:
-        Monotone: a further spam verdict, complaint or trap hit never makes the flag or the trust better, a further pardon never worse.
+        Monotone: a further spam verdict, complaint or trap hit never makes the flag or the trust better, a further pardon never worse, and a further
+        message of the sender neither.
 
     Source: Beta-binomial model with the network as its prior; the interval is the normal approximation of the Beta posterior.
     """
-    own = _evidence(address.day, address.fortnight)
+    own = _evidence(_without(address.day, sender), _without(address.fortnight, sender, address.day))
     others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
     known = own.bad + own.good
     share = mean(Evidence(own.bad, own.good), mean(Evidence(others.all_bad, others.all_good)))
@@ -152,7 +164,7 @@ def judge(address: History, network: History) -> RepIP:
         (
             neighbour,
             own.bad >= POOR_LEAST and low >= POOR_LOW,
-            max(others.all_good, own.all_good - address.hour) < NETWORK_GOOD and _loud(address),
+            max(others.all_good, own.all_good - address.hour) < NETWORK_GOOD and _loud(address, sender),
         )
     ):
         flag = Flag.POOR
@@ -164,6 +176,11 @@ def judge(address: History, network: History) -> RepIP:
         confidence=known / (known + PRIOR),
         say=_say(address, network, known=bool(known), neighbour=neighbour),
     )
+
+
+def _without(counts: Counts, sender: Own, day: Counts | None = None) -> Counts:
+    """Return counts without the sender's own good messages of the last day."""
+    return counts._replace(seen=counts.seen - min(sender.good, _passed(day or counts)))
 
 
 def _less(all_: Counts, part: Counts) -> Counts:
@@ -223,12 +240,12 @@ def _is_bad(others: _Evidence) -> bool:
     )
 
 
-def _loud(address: History) -> bool:
+def _loud(address: History, sender: Own) -> bool:
     before = max(0, address.fortnight.seen - address.day.seen) / 13
     return (
         address.hour >= LOUD_HOUR
         and address.hour > LOUD_TIMES * before
-        and 2 * address.senders >= address.hour
+        and 2 * address.senders >= address.hour - sender.hour
     )
 
 

@@ -1,16 +1,18 @@
 """RepEntity: what the counters' base records say of up to a hundred entities of one message, and of whoever stands behind it; quick.
 
-A base record is what every scan reads of a piece: four windows of six metrics.  What speaks against it counts in full for a day and a quarter
-for the two weeks before; good mail of two weeks counts whole (`oborona.reputation.evidence` has the weights):
+A base record is what every scan reads of a piece: four windows of six metrics.  What speaks against it counts in full for the last day and a quarter
+for the two weeks before (`oborona.reputation.evidence` has the weights):
 
-    bad    = (spam - pardons) + 5 complaints + 10 traps      today + (two weeks - today) / 4
-    good   = messages that were no spam, less those complained of and trapped, + 5 pardons          two weeks
+    bad    = (spam - pardons) + 5 complaints + 10 traps      last day + (two weeks - last day) / 4
+    good   = messages that were no spam, less those complained of and trapped, + 5 pardons          two weeks, without `own`
+    own    = of the last day's good messages those of the sender who is judged: nobody has had time to say what they were
+    tried  = good, without all messages of the last day
     share  = (bad + 2) / (bad + good + 4)               expected share of bad mail
     trust  = 100 n (good - bad) / (n + 4)^2             n = bad + good: share, drawn to 0 where there is little to go by;
-             above 0 times tried / (tried + 20)         good is believed later than bad: nobody is good at once
-    tried  = good, of which messages of today count no more than older ones and 5: what was warmed up in an hour is not known
+             above 0 of `tried` instead of good, times tried / (tried + 20): nobody is good at once, and nobody by what came today
 
-Trust never falls with a further pardon or good message, and never rises with a further spam verdict, complaint or trap hit.
+Trust never falls with a further pardon or an older good message, and never rises with a further spam verdict, complaint or trap hit, or with a good message of
+the sender's own within the last day.
 
 Of a message's entities the worst one speaks.  None speaks for it: anybody can link to a good site.  A domain that many senders share (a shortener, a
 place for everybody's files) is not judged, nor is a host of it: known ones by their names, others by their past: in the days before today
@@ -40,7 +42,7 @@ Row = Sequence[Sequence[int]]
 MAX_ENTITIES: Final = 100  # of one message
 OLD: Final = 0.25  # weight of bad evidence from before the last day
 SLOW: Final = 20.0  # good messages at which half of it is believed
-UNTRIED: Final = 5  # good messages of the last day that count without older ones
+ALL: Final = 1 << 62  # messages: all of the last day are the sender's own
 SHARED_SENDERS: Final = 30  # authors a day, added up over the days before
 SHARED_GOOD: Final = 20  # messages
 SUDDEN_SEEN: Final = 50  # messages of the last day
@@ -104,33 +106,35 @@ class RepEntity(msgspec.Struct, frozen=True, kw_only=True):
     say: str = ""  # the worst ones, in words
 
 
-def standing(row: Row) -> Standing:
+def standing(row: Row, own: int = 0) -> Standing:
     """Return what a base record says; of one that counted nothing, nothing.
 
     Args:
         row: of an entity.
+        own: good messages of the last day, of the sender who is judged, which speak for nobody; `ALL` where the entity is the sender.
     """
     fortnight = row[_FORTNIGHT]
     if not any(fortnight):
         return _NOTHING
-    bad, good = _evidence(row)
+    bad, good = _evidence(row, own)
     share = (bad + PRIOR / 2) / (bad + good + PRIOR)
     trust, flag = _trust(bad, good), _flag(bad, good)
     if trust > 0:
         tried = _tried(row)
-        trust *= tried / (tried + SLOW)
-        if flag is Flag.GOOD and tried < GOOD_LEAST:
+        trust = max(0.0, _trust(bad, tried)) * tried / (tried + SLOW)
+        if flag is Flag.GOOD and (tried < GOOD_LEAST or trust == 0):
             flag = Flag.UNKNOWN
     return Standing(flag, trust, share, counts=fortnight)
 
 
-def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
+def judge(sorts: Iterable[Sort], name: Name, shared: Shared, own: int = 0) -> RepEntity:
     """Return the judgement of a message's entities, the first `MAX_ENTITIES` of them.
 
     Args:
         sorts: those that tell most come first.
         name: asked of those that are told.
         shared: asked of those that something speaks against.
+        own: as of `standing`.
     """
     sudden = fresh = bad = 0
     found: list[
@@ -146,9 +150,9 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
             seen, spam, complaints, _, _, traps = row[_FORTNIGHT]
             if not (spam or complaints or traps):
                 continue
-            if 2 * spam + _COMPLAINED * complaints + _TRAPPED * traps <= seen:
+            if 2 * spam + _COMPLAINED * complaints + _TRAPPED * traps <= seen - own:
                 continue  # more good than bad, even if all of it were of today
-            against, good = _evidence(row)
+            against, good = _evidence(row, own)
             if against > good and place not in sort.pinned and not shared(sort.kind, place):
                 bad += against >= BAD_LEAST and _flag(against, good) is _BAD
                 found.append((_trust(against, good), sort, place))
@@ -171,7 +175,7 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared) -> RepEntity:
         for _, sort, place in found[:TOLD]
     ]
     return RepEntity(
-        flag=_flag_of(*found[0][1:]) if found else Flag.UNKNOWN,
+        flag=_flag_of(*found[0][1:], own) if found else Flag.UNKNOWN,
         worst=found[0][0] if found else 0.0,
         bad=bad,
         sudden=sudden,
@@ -219,26 +223,26 @@ def words(counts: Sequence[int]) -> str:
     return f"{said}, {pardons} pardons" if pardons else said
 
 
-def _evidence(row: Row) -> tuple[float, float]:
+def _evidence(row: Row, own: int = 0) -> tuple[float, float]:
     """Return what speaks against an entity and for it, in messages."""
     # by place and without a call: this is asked of each entity that something speaks against
     seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
     fine = seen - spam - complaints - traps
-    good = max(0, fine) + _PARDON * pardons
+    good_pardons = _PARDON * pardons
     whole = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
-    _, spam, complaints, pardons, _, traps = row[_DAY]
+    seen, spam, complaints, pardons, _, traps = row[_DAY]
+    if own:
+        fine -= min(own, max(0, seen - spam))
     today = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
-    return (today + OLD * (whole - today) if whole > today else today), good
+    return (today + OLD * (whole - today) if whole > today else today), max(0, fine) + good_pardons
 
 
 def _tried(row: Row) -> float:
-    """Return how much good mail is old enough to be believed, what people took out of the spam folder included."""
+    """Return how much good mail is older than a day, what people took out of the spam folder included."""
     seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
     fine = seen - spam - complaints - traps
-    seen, spam, complaints, _, _, traps = row[_DAY]
-    today = max(0, seen - spam - complaints - traps)
-    older = max(0, fine - today)
-    return older + min(today, older + UNTRIED) + _PARDON * pardons
+    seen, spam, *_ = row[_DAY]
+    return max(0, fine - max(0, seen - spam)) + _PARDON * pardons
 
 
 def _trust(bad: float, good: float) -> float:
@@ -270,9 +274,9 @@ def _of(senders: Sequence[Row], place: int) -> Row:
     return senders[place] if place < len(senders) else _NONE
 
 
-def _flag_of(sort: Sort, place: int) -> Flag:
+def _flag_of(sort: Sort, place: int, own: int) -> Flag:
     said = sort.pinned.get(place)
-    return said.flag if said else _flag(*_evidence(sort.rows[place]))
+    return said.flag if said else _flag(*_evidence(sort.rows[place], own))
 
 
 def _named(sort: Sort, place: int, name: Name) -> str:

@@ -128,6 +128,14 @@ class Past(msgspec.Struct, frozen=True, dict=True):
         return (*self.days[:-2], older)
 
     @cached_property
+    def settled(self) -> Past:
+        """The same without the good mail of the last 24 hours, of which nobody has had time to say anything; what speaks against it stays."""
+        if not self.days:
+            return self
+        buckets = tuple([one if one is NOTHING else _against(one) for one in self.buckets])
+        return Past(buckets, (*self.before, total(buckets)))
+
+    @cached_property
     def older(self) -> Weighed:
         """What was before the last 24 hours."""
         passed = spam = complaints = traps = pardons = reads = deleted = first = 0.0
@@ -158,6 +166,10 @@ class Past(msgspec.Struct, frozen=True, dict=True):
             older.deleted + day.deleted,
             older.first + day.first,
         )
+
+
+def _against(bucket: Bucket) -> Bucket:
+    return bucket._replace(seen=bucket.seen - bucket.good, recipients=0)
 
 
 def total(buckets: Sequence[Bucket]) -> Bucket:

@@ -17,7 +17,7 @@ from oborona.policy.expression.schema import METRICS, WINDOWS, Counted, Kind
 from oborona.policy.expression.syntax import Source
 from oborona.policy.expression.typed import Typed, guarded, unless_none, want
 from oborona.toml import did_you_mean
-from oborona.types import Metric, Stage, Window
+from oborona.types import Metric, Span, Stage
 
 
 class Caller(Protocol):
@@ -112,7 +112,7 @@ def _rate(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
 
 def _trend(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     counted = _counted(caller, "trend", nodes[0])
-    totals = [caller.names.total(counted, window, Metric.SEEN, index) for window in (Window.HOUR, Window.DAY)]
+    totals = [caller.names.total(counted, window, Metric.SEEN, index) for window in (Span.HOUR, Span.DAY)]
     return _of(caller, totals, "trend")
 
 
@@ -125,7 +125,7 @@ def _distinct(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     words, at = _text(caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"')
     if words not in known:
         raise Fault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
-    window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else Window.DAY
+    window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else Span.DAY
     return caller.names.total(known[words], window, Metric.SEEN, index)
 
 

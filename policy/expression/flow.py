@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.types import Window
+from oborona.types import Span
 
 HOURS: Final = {
-    Window.RECENT: 1 / 6,
-    Window.HOUR: 1.0,
-    Window.DAY: 24.0,
-    Window.FORTNIGHT: 336.0,
+    Span.RECENT: 1 / 6,
+    Span.HOUR: 1.0,
+    Span.DAY: 24.0,
+    Span.FORTNIGHT: 336.0,
+    Span.EARLIER: 312.0,
 }
 
 

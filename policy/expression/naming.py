@@ -25,7 +25,7 @@ from oborona.policy.expression.schema import (
 from oborona.policy.expression.syntax import STAND_IN, Source
 from oborona.policy.expression.typed import Typed
 from oborona.toml import did_you_mean
-from oborona.types import Metric, Stage, Window
+from oborona.types import Metric, Span, Stage
 
 MEMBER: Final = "it"  # in any_of() and its like: one member of the set
 _WORDS: Final = {"true": True, "false": False, "True": True, "False": False}
@@ -96,7 +96,7 @@ class Naming:
             raise Fault(f"unknown shingle type {short(kind.id)}{guess}", source.index(kind))
         return counted
 
-    def total(self, counted: Counted, window: Window, metric: Metric, index: int) -> Typed:
+    def total(self, counted: Counted, window: Span, metric: Metric, index: int) -> Typed:
         """Return one count of one type."""
         label = f"count[{counted.name}].{window.name.lower()}.{metric.name.lower()}"
         code = f"f.count({counted.number}, {int(window)}, {int(metric)})"

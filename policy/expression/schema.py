@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Final
 
 from oborona.policy.expression.forms import Form
-from oborona.types import Metric, Stage, Window
+from oborona.types import Metric, Span, Stage
 
 FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
 
@@ -27,7 +27,7 @@ KEYWORD_FACT: Final = (
     "from"  # the one word of Python's grammar that a fact's name may begin with: from.domain
 )
 _FACT_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[._][a-z0-9]+)*")
-WINDOWS: Final = MappingProxyType({window.name.lower(): window for window in Window})
+WINDOWS: Final = MappingProxyType({span.name.lower(): span for span in Span})
 METRICS: Final = MappingProxyType({metric.name.lower(): metric for metric in Metric})
 DERIVED_METRICS: Final = ("ham", "spam_share")  # methods of the facts object of their own
 

@@ -24,6 +24,14 @@ AREA: Final = Area(
         fact("mass.day", int, _M, "the same for the last day", example=120, optional=True),
         fact("mass.fortnight", int, _M, "the same for the last two weeks", example=130, optional=True),
         fact(
+            "mass.earlier",
+            int,
+            _M,
+            "the same for the last two weeks without the last 24 hours",
+            example=10,
+            optional=True,
+        ),
+        fact(
             "mass.spam",
             int,
             _M,

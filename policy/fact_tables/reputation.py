@@ -59,7 +59,7 @@ AREA: Final = Area(
             "repuser.first",
             bool,
             _M,
-            "no recipient, of the first four, had mail from this author (MAIL FROM where none is proved) in two weeks; none where that is not known",
+            "no recipient, of the first four, had mail from this author (MAIL FROM where none is proved) in two weeks, the last 24 hours left out; none where that is not known",
             example=True,
             optional=True,
         ),

@@ -97,6 +97,22 @@ def judge(past: Past, around: Past | None = None) -> Judgement:
         past: its time-line; of nothing, 0 points.
         around: of the network, domain or AS that it lies in, its own mail included; None where there is none.
     """
+    return _judged(past, past, around)
+
+
+def judge_sender(past: Past, around: Past | None = None) -> Judgement:
+    """Return what is to be expected of who sends the message in hand: the good mail of the last 24 hours may be the same message, and says nothing of him.
+
+    How much he sends, how old that is, to how many strangers, and who complains of it is asked of all his mail.
+
+    Args:
+        past: his time-line.
+        around: as of `judge`.
+    """
+    return _judged(past, past.settled, None if around is None else around.settled)
+
+
+def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
     own = share.evidence(past)
     beside = share.others(own, around)
     against = _against(own, beside)
@@ -104,14 +120,14 @@ def judge(past: Past, around: Past | None = None) -> Judgement:
         one.name: one
         for one in (
             share.measure(past, around),
-            complaints.measure(past),
-            change.measure(past),
-            contact.measure(past),
-            readers.measure(past),
-            age.measure(past),
+            complaints.measure(whole),
+            change.measure(whole),
+            contact.measure(whole),
+            readers.measure(whole),
+            age.measure(whole),
             steady.measure(past),
             breadth.measure(past),
-            rhythm.measure(past),
+            rhythm.measure(whole),
         )
     }
     rate = found["complaints"].value
@@ -126,7 +142,7 @@ def judge(past: Past, around: Past | None = None) -> Judgement:
         "complaints": -COMPLAINTS * ramp(rate, HATED_FROM, HATED),
         "change": -CHANGE * steps(found["change"].value, CHANGED_FROM, CHANGED),
         "contact": -CONTACT * ramp(found["contact"].value, STRANGERS, 1) * found["contact"].confidence,
-        "readers": read - THROWN_AWAY * ramp(readers.thrown_away(past), UNREAD, 1),
+        "readers": read - THROWN_AWAY * ramp(readers.thrown_away(whole), UNREAD, 1),
         "age": old,
         "steady": -(1 - lasting) * (known + old + read),
         "breadth": -lasting * (1 - wide) * (known + old + read),

@@ -109,6 +109,19 @@ class Window(IntEnum):
     FORTNIGHT = 3  # 14 buckets of a day
 
 
+class Span(IntEnum):
+    """The windows that rules ask for: those of a read, and what is left of two weeks without the last 24 hours.
+
+    A message, its copies and the flood of the last minutes lie in `DAY`; what was before them, and nothing else, speaks for a sender.
+    """
+
+    RECENT = Window.RECENT
+    HOUR = Window.HOUR
+    DAY = Window.DAY
+    FORTNIGHT = Window.FORTNIGHT
+    EARLIER = 4  # FORTNIGHT less DAY
+
+
 class Client(msgspec.Struct, frozen=True, kw_only=True):
     """The SMTP client as the mail server saw it."""
 

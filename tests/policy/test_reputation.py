@@ -16,6 +16,7 @@ from oborona.policy.evidence import Evidence, Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.settling import REFUSABLE, settle, settle_refused
 from oborona.policy.signatures import LiveSignatures
@@ -33,6 +34,7 @@ from oborona.types import (
     Prefix,
     RuleHit,
     Shingle,
+    Span,
     Window,
 )
 from tests.policy.test_scan_evidence import HASHER, NOW, SHIPPED, Told
@@ -295,7 +297,13 @@ async def test_first_contacts_are_written_beside_the_counts() -> None:
 
     async def settled(**how: object) -> Scan:
         result = await judged(counters, **how)  # type: ignore[arg-type]
-        settle(result.pieces, result.verdict, counters, now=NOW, first=result.facts.repuser_first)
+        settle(
+            result.pieces,
+            result.verdict,
+            counters,
+            now=NOW,
+            first=first_contact(result.facts.known, Span.FORTNIGHT),
+        )
         return result
 
     async def firsts(kind: Type, name: str) -> int:

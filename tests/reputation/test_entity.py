@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oborona.message.hashing import Type
 from oborona.reputation.entity import (
+    ALL,
     CLEAR,
     MAX_ENTITIES,
     SHARED_SENDERS,
@@ -91,18 +92,30 @@ def test_nothing_known_is_nothing_said() -> None:
 
 
 def test_who_is_new_is_unknown_and_not_good() -> None:
-    few = standing(counted([5], [5]))
+    few = standing(counted([5]))
     assert few.flag is Flag.UNKNOWN
     assert 0 < few.trust < 15
+    assert standing(counted([5], [5])).trust == 0, "of today alone"
 
 
 def test_good_mail_of_one_day_makes_nobody_known() -> None:
-    """A fresh name is warmed up in an hour: what came today counts no more than what came before, and five."""
-    at_once, for_days = standing(counted([19], [19])), standing(counted([19], [5]))
-    assert at_once.trust < 15
-    assert for_days.trust > 2 * at_once.trust
+    """A fresh name is warmed up in an hour: what came within the last day speaks for nobody."""
+    assert standing(counted([19], [5])).trust == standing(counted([14])).trust > 0
     assert standing(counted([4000], [4000])).flag is Flag.UNKNOWN
-    assert standing(counted([4000], [4000])).trust <= 20
+    assert standing(counted([4000], [4000])).trust == 0
+
+
+@given(records(), st.integers(1, 500))
+def test_more_mail_of_the_senders_own_never_helps_within_the_day(row: list[list[int]], more: int) -> None:
+    assume(row[Window.DAY][Metric.SPAM] <= row[Window.DAY][Metric.SEEN])
+    later = [list(counts) for counts in row]
+    for window in (Window.DAY, Window.FORTNIGHT):
+        later[window][Metric.SEEN] += more
+    before = standing(row, ALL)
+    assert standing(later, ALL).trust <= before.trust
+    today = row[Window.DAY]
+    passed = max(0, today[Metric.SEEN] - today[Metric.SPAM])
+    assert standing(later, passed + more).trust <= standing(row, passed).trust
 
 
 @given(records(), st.integers(1, 50))

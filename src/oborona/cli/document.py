@@ -31,7 +31,7 @@ from oborona.policy.fact_tables import AREAS, Area
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped import MANIFEST
-from oborona.types import Metric, Stage, Window
+from oborona.types import Metric, Span, Stage
 
 _OF_MACHINE: Final = (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS, *SECOND_METRICS)
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -50,9 +50,10 @@ def facts() -> str:
         *(line for area in AREAS for line in _area(area)),
         "## Counts",
         "",
-        f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(w.name.lower() for w in Window)} and METRIC one of",
+        f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(span.name.lower() for span in Span)} and METRIC one of",
         f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
-        "minutes, or 14 days. The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
+        "minutes, or 14 days; `earlier` is `fortnight` without `day`: only what came then may speak for a sender",
+        "([ADR 42](adr/0042-what-may-speak-for-a-sender.md)). The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
         "what hangs on them) the smallest count that a quarter of the values reach, six of sixteen for short texts. While the counters can't be",
         "asked every count is none.",
         "",
