@@ -65,7 +65,7 @@ class Judge:
         self._policy = policy
         self._final = final or Untaught()
         self._rules = {rule.name: rule for rule in policy.rules if rule.enabled}
-        self._asks = asks(policy)
+        self.asks = self._asks = asks(policy)
         scripts = policy.scripts
         self._checks = frozenset(
             [SCRIPT_FAILED, *(one.name for one in scripts.functions if one.rule is None)] if scripts else []

@@ -49,6 +49,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     line: float
     event: str  # what made us look
+    because: str = ""  # to the inbox: what was learned
     word: bool = False  # people spoke of the message
 
 
@@ -78,6 +79,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     line: float
     event: str
+    because: str  # to the inbox: what was learned
     undoes: int | None  # the move that this one takes back
 
 
@@ -117,8 +119,8 @@ class Moves(SharedFile):
                 row[0]
                 for one in decisions
                 for row in db.execute(
-                    "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, word)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+                    "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, because, word)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
                     (
                         one.message,
                         one.recipient,
@@ -131,6 +133,7 @@ class Moves(SharedFile):
                         one.score,
                         one.line,
                         one.event,
+                        one.because[:NOTE_LENGTH],
                         one.word,
                     ),
                 ).fetchall()

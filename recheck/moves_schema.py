@@ -51,6 +51,8 @@ MIGRATIONS: Final = (
     ),
     # people spoke of the message; of moves from before this was written down it is believed, so that none stops others
     ("ALTER TABLE move ADD COLUMN word INTEGER NOT NULL DEFAULT 1",),
+    # what was learned of a message that goes back to the inbox
+    ("ALTER TABLE move ADD COLUMN because TEXT NOT NULL DEFAULT ''",),
 )
 
 SHARED: Final = Shared(

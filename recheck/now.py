@@ -8,8 +8,15 @@ from oborona.policy.facts import Facts
 from oborona.policy.gathered import mass_facts, repip_facts
 from oborona.policy.known import Known
 from oborona.policy.load import Policy
-from oborona.policy.pasts import judge_pasts
-from oborona.policy.reputed import Seen, pin_address, pins_of, with_reputation
+from oborona.policy.pasts import Judgements, judge_pasts
+from oborona.policy.reputed import (
+    NOT_JUDGED,
+    Pinned,
+    Seen,
+    pin_address,
+    pins_of,
+    with_reputation,
+)
 from oborona.policy.scan import Site
 from oborona.policy.settling import read_known
 from oborona.recheck.entry import Entry, Late
@@ -26,7 +33,7 @@ def pieces_of(entry: Entry, late: Late | None) -> tuple[Shingle, ...]:
 async def facts_now(
     then: Facts, pieces: tuple[Shingle, ...], policy: Policy, site: Site, now: float
 ) -> tuple[Facts, tuple[str, ...]]:
-    """Return the facts of then with the counts of now, which hold the message itself, and faults for the log.
+    """Return the facts of then with the counts of now, and faults for the log.
 
     Args:
         then: as the journal has them (`recheck.then`).
@@ -44,16 +51,60 @@ async def with_counts(
 ) -> Facts:
     """Return the facts of then with counts that were read, and with the reputations that follow from them.
 
+    The counts hold the message itself and its copies; neither is a past of its sender (`Known.since`).
+
     Args:
         then: as the journal has them.
-        known: counts of the pieces; is changed where the client's address is pinned.
+        known: counts of the pieces.
         pieces: of the message.
         site: whose pins and judgements of time-lines count.
         now: Unix seconds.
         partial: not all counts could be read.
     """
     pinned = pins_of(pieces, site.pins, now)
+    known = known.since(then.known)
     pin_address(known, pinned)
+    who = who_then(then)
+    judgements: Judgements = NOT_JUDGED
+    if who is not None:
+        judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+    return counted(then, known, who, site, pinned, judgements, partial=partial)
+
+
+def who_then(then: Facts) -> Proved | None:
+    """Return who was proved then; None where an older version did not say."""
+    plain, unkept = readable(then)
+    if "author" in unkept:
+        return None
+    return Proved(
+        author=plain.author,
+        author_domain=plain.author_domain,
+        sender=plain.sender_proved,
+        account=plain.login.lower(),
+    )
+
+
+def counted(
+    then: Facts,
+    known: Known,
+    who: Proved | None,
+    site: Site,
+    pinned: Pinned,
+    judgements: Judgements,
+    *,
+    partial: bool = False,
+) -> Facts:
+    """Return the facts of then with counts, and with the reputations that follow from them.
+
+    Args:
+        then: as the journal has them.
+        known: counts of its pieces.
+        who: was proved; None = not known.
+        site: whose hasher is asked.
+        pinned: what analysts say of its pieces.
+        judgements: of time-lines.
+        partial: not all counts could be read.
+    """
     facts = msgspec.structs.replace(
         then,
         known=known,
@@ -61,15 +112,9 @@ async def with_counts(
         **mass_facts(known),
         **repip_facts(known, own=then.client_own),
     )
-    plain, unkept = readable(facts)
-    if "author" in unkept:  # judged by an older version, which did not say who was proved
+    if who is None:
         return facts
-    who = Proved(
-        author=plain.author,
-        author_domain=plain.author_domain,
-        sender=plain.sender_proved,
-        account=plain.login.lower(),
+    plain, _ = readable(facts)
+    return with_reputation(
+        facts, Seen(who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements)
     )
-    judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
-    seen = Seen(who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements)
-    return with_reputation(facts, seen)

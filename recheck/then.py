@@ -18,6 +18,7 @@ from oborona.policy.facts import Facts
 from oborona.policy.known import Known
 from oborona.recheck.entry import Entry
 from oborona.recheck.kept import Kept
+from oborona.types import Metric, Span
 
 
 class NotKept(Exception):  # noqa: N818 - reads as what happened
@@ -106,6 +107,9 @@ def facts_then(entry: Entry) -> Facts | None:
     if any(type(one) is Unkept for one in _NEEDED(facts)):
         return None
     msgspec.structs.force_setattr(facts, "known", _KnownThen(entry.kept))  # nobody else has it yet
+    if type(facts.mass_earlier) is Unkept and entry.kept.counts:  # it is younger than the entry, and read off its counts
+        earlier = facts.known.copies(Span.EARLIER, Metric.SEEN)
+        msgspec.structs.force_setattr(facts, "mass_earlier", earlier)
     for one in entry.kept.engines:
         if one.symbols:
             msgspec.structs.force_setattr(facts, f"{one.engine}_symbols", frozenset(one.symbols))

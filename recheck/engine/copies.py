@@ -3,7 +3,7 @@
 A copy is moved only for what the policy says of the message, and only if that is certain:
 
     to the spam folder   the mildest verdict of now is not accept, and the verdict of then was, both by the lists of its reader
-    to the inbox         the severest verdict of now is accept, and it was filed as spam, or moved there by us
+    to the inbox         the severest verdict of now is accept, it was filed as spam, or moved there by us, and what was learned since has a name
 
 It stays where its reader has opened or moved it, where their own list decides, and where it was decided about before and did not come to a move: what a
 mailbox refused once, or an admin took back, is not tried again.
@@ -11,13 +11,14 @@ mailbox refused once, or an admin took back, is not tried again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from oborona.policy.load import Policy
 from oborona.policy.personal import Delivered, delivered, outcome
+from oborona.recheck.engine.because import shown
 from oborona.recheck.engine.model import Cause, Folders, Stay, Touched
 from oborona.recheck.entry import Entry, Went
 from oborona.recheck.judged import Again
@@ -30,6 +31,7 @@ PASSED: Final = (Action.ACCEPT, Action.SPAM)
 OPENED: Final = "opened"
 MOVED_BY_READER: Final = "moved by its reader"
 OWN_LIST: Final = "its reader's list decides"
+NOTHING_LEARNED: Final = "nothing was learned that speaks for it"
 TAKEN_BACK: Final = "an admin took it back"
 _PENDING: Final = (State.DECIDED, State.ISSUED)
 
@@ -60,6 +62,7 @@ def copies(
     made: Sequence[Move],
     folders: Folders,
     cause: Cause,
+    because: Callable[[Sequence[Move]], tuple[str, ...]],
     now: float,
 ) -> tuple[tuple[Decision, ...], tuple[Stay, ...]]:
     """Return the copies that are to be moved, and those that stay although the verdict is another.
@@ -74,6 +77,7 @@ def copies(
         made: its moves so far.
         folders: of the site.
         cause: why it was looked at.
+        because: returns what was learned that speaks for a filed copy, by the moves of it that were made.
         now: Unix seconds.
     """
     decisions: list[Decision] = []
@@ -95,6 +99,10 @@ def copies(
             continue
         if any(one.state in _PENDING for one in mine):
             continue
+        named = because(mine) if target == folders.inbox else ()
+        if target == folders.inbox and not named:
+            stays.append(Stay(recipient, NOTHING_LEARNED))
+            continue
         decisions.append(
             Decision(
                 message=entry.id,
@@ -105,6 +113,7 @@ def copies(
                 score=again.verdict.score,
                 line=again.verdict.line,
                 event=cause.value,
+                because=shown(named),
             )
         )
     return tuple(decisions), tuple(stays)

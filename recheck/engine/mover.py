@@ -201,7 +201,9 @@ class Mover:
                 "why": move.why,
                 "event": move.event,
             }
-            log.info(_TOLD[state], extra={"fields": fields | ({"note": note} if note else {})})
+            more = {"because": move.because, "note": note}
+            fields |= {name: told for name, told in more.items() if told}
+            log.info(_TOLD[state], extra={"fields": fields})
 
     async def _letter(self, move: Move) -> Letter:
         return Letter(

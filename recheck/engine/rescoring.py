@@ -9,22 +9,27 @@ are found by their shingles (`signed`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from oborona.policy.facts import Facts
 from oborona.policy.known import Known, lines_wanted
 from oborona.policy.load import Policy
 from oborona.policy.personal import MOST_ASKED
+from oborona.policy.reputed import pins_of
 from oborona.policy.scan import Site
 from oborona.policy.signatures.matched import OWN_PREFIX
+from oborona.recheck.engine.because import reasons, reasons_of_ours
 from oborona.recheck.engine.copies import PASSED, by_site, copies, may_move
 from oborona.recheck.engine.glance import lost, moved, spoken_against
+from oborona.recheck.engine.learned import with_learned
 from oborona.recheck.engine.model import Brief, Cause, Folders, Made, People, Second, Taken
 from oborona.recheck.engine.signed import Signed
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.judged import Again, Judge
 from oborona.recheck.kept import unpacked
+from oborona.recheck.moves import Move
 from oborona.recheck.now import pieces_of, with_counts
 from oborona.recheck.then import facts_then, why_not
 from oborona.reputation.personal import NOBODY
@@ -38,6 +43,19 @@ _AGAINST: Final = frozenset({Cause.WORD, Cause.CLOCK, Cause.LATE})
 """Causes that bring nothing back that was moved."""
 
 Counts = Mapping[Shingle, list[list[int]]]
+
+
+class _Look(NamedTuple):
+    """What one look at a message rests on."""
+
+    entry: Entry  # with the signatures of now
+    before: Facts  # of then
+    then: Facts  # of then, with the signatures of now
+    known: Known  # counts of now
+    pieces: tuple[Shingle, ...]
+    asked: Mapping[str, str] | None
+    cause: Cause
+    now: float
 
 
 class Rescorer:
@@ -128,26 +146,32 @@ class Rescorer:
     async def _second(
         self, taken: Taken, pieces: tuple[Shingle, ...], counts: Counts, cause: Cause, now: float
     ) -> Second:
-        entry = taken.entry if taken.late is None else with_late(taken.entry, taken.late)
+        entry = _whole(taken)
+        before = facts_then(entry)
+        if taken.late is not None:
+            entry = with_late(entry, taken.late)
         then = facts_then(entry)
         if then is None or entry.kept is None:
             return Second(entry=entry, cause=cause, why_not=why_not(entry))
         known = await self._known(pieces, counts, now)
+        unsigned = then
         entry, then = self._signed.applied(entry, then, pieces, now)
         facts = await with_counts(then, known, pieces, self._site, now)
         asked = self._asked.get(entry.policy_version)
+        looked = _Look(entry, unsigned, then, known, pieces, asked, cause, now)
         again = self._judge.judge(by_site(entry), asked, facts, stage=Stage.RECHECK)
         if again is None:
             return Second(entry=entry, cause=cause, why_not=why_not(entry))
-        found = await self._by_copies(Second(entry=entry, cause=cause, again=again), taken.went, again, now)
+        found = await self._by_copies(
+            Second(entry=entry, cause=cause, again=again), taken.went, again, looked
+        )
         if not found.moves:
             return found
-        before = _before(taken)
-        if before is not None and lost(before, known):  # what spoke for it is forgotten, or against it
+        if before is not None and lost(before.known, known):  # what spoke for it is forgotten, or against it
             return msgspec.structs.replace(found, moves=(), why_not=LOST)
-        return msgspec.structs.replace(found, word=before is not None and spoken_against(before, known))
+        return msgspec.structs.replace(found, word=before is not None and spoken_against(before.known, known))
 
-    async def _by_copies(self, found: Second, went: Sequence[Went], again: Again, now: float) -> Second:
+    async def _by_copies(self, found: Second, went: Sequence[Went], again: Again, looked: _Look) -> Second:
         entry = found.entry
         if entry.verdict not in PASSED or not entry.recipients:
             return found
@@ -168,9 +192,34 @@ class Rescorer:
             made=self._made.of(entry.id),
             folders=self._folders,
             cause=found.cause,
-            now=now,
+            because=lambda made: self._because(looked, again, made),
+            now=looked.now,
         )
         return msgspec.structs.replace(found, moves=moves, stays=stays)
+
+    def _because(self, looked: _Look, again: Again, made: Sequence[Move]) -> tuple[str, ...]:
+        """Return what was learned that speaks for a message that is filed; nothing where that alone does not let it in."""
+        entry, then, known, cause = looked.entry, looked.then, looked.known, looked.cause
+        pinned = pins_of(looked.pieces, self._site.pins, looked.now)
+        if made:
+            return reasons_of_ours(
+                entry, then.known, known, again, self.policy, made, pinned=pinned, cause=cause
+            )
+        facts = with_learned(then, known, looked.pieces, self._site, looked.now, cause=cause)
+        without = self._judge.judge(by_site(entry), looked.asked, facts, stage=Stage.RECHECK)
+        if without is None or without.severest is not Action.ACCEPT:
+            return ()
+        return reasons(
+            by_site(entry),
+            looked.before,
+            facts,
+            without,
+            self.policy,
+            asked=looked.asked,
+            asks=self._judge.asks,
+            pinned=pinned,
+            cause=cause,
+        )
 
     async def _counts(self, wanted: tuple[Shingle, ...], now: float) -> Counts:
         """Return counts; those that the glance of the same moment has read are not read again."""
@@ -193,13 +242,11 @@ class Rescorer:
         return Known(pieces, totals, lines=lines)  # type: ignore[arg-type]
 
 
-def _before(taken: Taken) -> Known | None:
-    """Return the counts that a message was judged by."""
-    entry = taken.entry
-    if taken.kept is not None:
-        entry = msgspec.structs.replace(entry, kept=unpacked(taken.kept))
-    facts = facts_then(entry)
-    return None if facts is None else facts.known
+def _whole(taken: Taken) -> Entry:
+    """Return a message with the counts that it was judged by."""
+    if taken.kept is None:
+        return taken.entry
+    return msgspec.structs.replace(taken.entry, kept=unpacked(taken.kept))
 
 
 def with_late(entry: Entry, late: Late) -> Entry:

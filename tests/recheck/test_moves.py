@@ -77,6 +77,7 @@ def test_a_copy_is_decided_about_once_in_each_direction(moves: Moves) -> None:
         score=120.0,
         line=100.0,
         event="complaint",
+        because="",
         undoes=None,
     )
     assert [one.recipient for one in moves.of(1)] == [JOE, EVE, JOE]

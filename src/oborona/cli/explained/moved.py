@@ -27,6 +27,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     line: float
     event: str  # what made us look
+    because: str  # to the inbox: what was learned
     back: bool  # it takes an earlier one back
 
 
@@ -52,6 +53,7 @@ def moves_of(state: Path, ident: int) -> tuple[Moved, ...]:
             score=one.score,
             line=one.line,
             event=one.event,
+            because=one.because,
             back=one.undoes is not None,
         )
         for one in found
@@ -64,4 +66,5 @@ def show(console: Terminal, moves: tuple[Moved, ...]) -> None:
         told = f"{one.time}  {one.recipient}: {one.source} → {one.target} {one.state}"
         told += f" ({one.note})" if one.note else ""
         told += f", by {one.event}: {one.why}, {one.score:.1f} / {one.line:g}"
+        told += f", because: {one.because}" if one.because else ""
         console.print(plain(f"{'back ' if one.back else 'move '} {told}"), markup=False, highlight=False)
