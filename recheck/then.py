@@ -107,7 +107,8 @@ def facts_then(entry: Entry) -> Facts | None:
     if any(type(one) is Unkept for one in _NEEDED(facts)):
         return None
     msgspec.structs.force_setattr(facts, "known", _KnownThen(entry.kept))  # nobody else has it yet
-    if type(facts.mass_earlier) is Unkept and entry.kept.counts:  # it is younger than the entry, and read off its counts
+    # a fact that is younger than entries, and is read off their counts
+    if type(facts.mass_earlier) is Unkept and entry.kept.counts:
         earlier = facts.known.copies(Span.EARLIER, Metric.SEEN)
         msgspec.structs.force_setattr(facts, "mass_earlier", earlier)
     for one in entry.kept.engines:
