@@ -16,6 +16,7 @@ from oborona.policy.tables import GreylistTable
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Verdict
 
 NOW = 1_795_170_000.0
+BEFORE = NOW - 2 * 86_400  # what came within the last day makes nobody known
 HASHER = Hasher(b"k" * 32)
 ON = GreylistTable(enabled=True, score=60, known_after=3)
 NOBODY, NOTHING = Identity(), Known()
@@ -108,11 +109,13 @@ async def test_an_identity_with_good_mail_is_known_and_a_login_code_comes_throug
         return (await read_known(counters, (shingle,), NOW))[0]
 
     assert await ask(counters, identity=identity, known=await known()) is not None
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9, spam=7), NOW)
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9, spam=7), BEFORE)
     assert await ask(counters, identity=identity, known=await known()) is not None, (
         "two good ones are no history"
     )
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), NOW)
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9), NOW)
+    assert await ask(counters, identity=identity, known=await known()) is not None, "nor is what came today"
+    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), BEFORE)
     assert await ask(counters, identity=identity, known=await known()) is None
 
 
@@ -130,7 +133,7 @@ async def test_a_mail_server_whose_bounces_were_good_is_known_by_its_name() -> N
     assert first is not None
     for number in range(ON.known_after):
         assert await put_off(NOW) is not None, f"{number} good ones are no history"
-        counters.add(pieces, Amounts(seen=1), NOW)
+        counters.add(pieces, Amounts(seen=1), BEFORE)
     assert await put_off(NOW) is None
     assert await put_off(NOW + 15 * 86_400) is not None
     settle_put_off(first.shingle, counters, now=NOW)
@@ -157,8 +160,8 @@ async def test_its_memory_is_apart_from_the_counts_of_mail() -> None:
 async def test_one_known_signature_is_enough_whoever_else_signed() -> None:
     counters = MemoryCounters()
     bank, mailer = (HASHER.shingle(Type.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example"))
-    counters.add(Pieces(shingles=(bank,), pairs=()), Amounts(seen=5), NOW)
-    counters.add(Pieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), NOW)
+    counters.add(Pieces(shingles=(bank,), pairs=()), Amounts(seen=5), BEFORE)
+    counters.add(Pieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), BEFORE)
     signatures = tuple(
         Signature(result=Result.PASS, domain=name) for name in ("mailer.example", "bank.example")
     )
