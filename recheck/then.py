@@ -108,7 +108,7 @@ def facts_then(entry: Entry) -> Facts | None:
         return None
     msgspec.structs.force_setattr(facts, "known", _KnownThen(entry.kept))  # nobody else has it yet
     # a fact that is younger than entries, and is read off their counts
-    if type(facts.mass_earlier) is Unkept and entry.kept.counts:
+    if type(getattr(facts, "mass_earlier")) is Unkept and entry.kept.counts:  # noqa: B009 - of another type than it says
         earlier = facts.known.copies(Span.EARLIER, Metric.SEEN)
         msgspec.structs.force_setattr(facts, "mass_earlier", earlier)
     for one in entry.kept.engines:

@@ -14,7 +14,7 @@ from oborona.milter.answering import judged
 from oborona.milter.refusing import EarlyVerdict, refused
 from oborona.milter.reply import Answer, Reply
 from oborona.policy.glance import Glance
-from oborona.types import Action, Amounts, Client, Envelope, Prefix, Stage, Verdict
+from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Stage, Verdict
 from tests.milter.test_session import NOW, RULE, Table
 from tests.milter.test_session_early import remember
 
@@ -219,10 +219,12 @@ async def test_a_refusal_is_written_down_beside_the_counts_once_a_message(tmp_pa
     table = Table(tmp_path, BANNED)
     written: list[Prefix] = []
     add = table.counts.add
-    table.counts.add = lambda pieces, amounts, now, prefix=Prefix.IN: (  # type: ignore[method-assign]
-        written.append(prefix),
-        add(pieces, amounts, now, prefix),
-    )[1]
+
+    def noted(pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        written.append(prefix)
+        add(pieces, amounts, now, prefix)
+
+    table.counts.add = noted  # type: ignore[method-assign]
     await begin(table)
     for number in range(3):
         await table.session.rcpt(f"u{number}@b.example", ())

@@ -17,7 +17,7 @@ from oborona.message.model import Message
 from oborona.message.shingles import Hasher, Type
 from oborona.policy.evidence import Evidence, Inquiry, Silence
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.headers import ours
+from oborona.policy.headers import Detail, ours
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Scan, Site, scan
@@ -297,5 +297,5 @@ async def test_whatever_was_learned_there_is_a_verdict_that_headers_can_carry(
     first, again = await scanned(evidence), await scanned(evidence)
     assert first.verdict == again.verdict
     assert first.faults == ()
-    for _, value in ours(first.verdict, "id"):
+    for _, value in ours(first.verdict, "id", Detail.FULL):
         assert all(line.removeprefix("\t").isprintable() for line in value.split("\n")), value
