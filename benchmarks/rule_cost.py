@@ -50,7 +50,13 @@ def cost(sample: list[Sample], folder: Path) -> dict[str, object]:
     live = LiveSignatures(policy.signatures)
     envelope = Envelope(client=STRANGER)
     contexts = [
-        Context(message=one.message, envelope=envelope, site="mx.example.test", now=one.arrived)
+        Context(
+            message=one.message,
+            envelope=envelope,
+            site="mx.example.test",
+            now=one.arrived,
+            brands=policy.brands,
+        )
         for one in sample
     ]
     return {

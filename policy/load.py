@@ -16,6 +16,7 @@ import msgspec
 
 from oborona.errors import PolicyError
 from oborona.policy.before import Before
+from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
 from oborona.policy.faults import Faults
@@ -69,6 +70,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     dns_lists: tuple[DnsList, ...]  # those switched off included
     local_lists: LocalLists  # those switched on
     signatures: Mapping[str, Signature]  # those switched on, by id
+    brands: Brands  # those switched on
     compiled: CompiledRules
     scripts: Scripts | None = None  # None: there are none
     means: bytes  # all of it as JSON; equal for policies that judge alike
@@ -198,6 +200,7 @@ def _load(
         dns_lists=merged.dns_lists,
         local_lists=local_lists,
         signatures=found,
+        brands=merged.brands,
         compiled=compiled,
         scripts=bound,
         means=means,

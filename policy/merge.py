@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
+from oborona.policy.brands import BRANDS, Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.faults import Faults
@@ -56,7 +57,7 @@ NEVER: Final = "false"  # the condition of what can't be used, and may be named
 
 RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
 CONDITIONS: Final = Sort("condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),))
-LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS)
+LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS)
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
@@ -105,6 +106,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     signature_list: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature_list]]"})] | UnsetType
     ) = UNSET
+    brand: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[brand]]"})] | UnsetType = UNSET
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +130,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     local_lists: tuple[ListSource, ...]
     signatures: tuple[Signature, ...]  # those switched on, as are their lists
     signature_lists: tuple[SignatureSource, ...]
+    brands: Brands
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
     broken: frozenset[str]  # names of rules and lists that can't be used, and may be named all the same
@@ -242,6 +245,7 @@ def merge_what_is_right(
         signature_lists=tuple(
             filter(None, faults.each(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
         ),
+        brands=brands(named.tables[BRANDS.key]),
         origins=origins,
         lists=lists,
         broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))

@@ -324,7 +324,7 @@ def _judged(
     meaning: float | None = None,
 ) -> Scan:
     """Return the verdict on all that is known: pure."""
-    findings = [*message.findings, *_checked(message, envelope, site, now), *found]
+    findings = [*message.findings, *_checked(message, envelope, site, policy, now), *found]
     if said:
         findings += engine_findings(said, policy.engines)
     if faults:
@@ -434,6 +434,12 @@ def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
     return frozenset(one.value for one in marks if one.id.partition(":")[0] in lists)
 
 
-def _checked(message: Message, envelope: Envelope, site: Site, now: float) -> list[Finding]:
-    context = Context(message=message, envelope=envelope, site=own_name(site.name, envelope.server), now=now)
+def _checked(message: Message, envelope: Envelope, site: Site, policy: Policy, now: float) -> list[Finding]:
+    context = Context(
+        message=message,
+        envelope=envelope,
+        site=own_name(site.name, envelope.server),
+        now=now,
+        brands=policy.brands,
+    )
     return [finding for check in CHECKS if (finding := check(context)) is not None]

@@ -77,6 +77,10 @@ def meaning_of(
         "dns_list": {one.name: _fields(one) for one in merged.dns_lists if one.enabled},
         "local_list": local,
         "signature": {one.id: _fields(one) for one in merged.signatures},
+        "brand": {
+            one.name: [sorted(map(" ".join, one.called)), sorted(one.domains), sorted(one.mailboxes)]
+            for one in merged.brands.all
+        },
         "signature_list": {
             one.pattern.id: {**_fields(one.pattern), "file": signatures[one.pattern.id].hex()}
             for one in merged.signature_lists

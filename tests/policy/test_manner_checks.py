@@ -8,6 +8,7 @@ from oborona.message.parse import parse
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
 from oborona.types import Client, Envelope
+from tests.policy.shipped import shipped
 
 NOW = 1_795_170_000.0  # 2026-11-20T10:20Z
 ENVELOPE = Envelope(client=Client(ip="198.51.100.7", name="mail.a.example"))
@@ -26,7 +27,9 @@ def letter(text: str = "At noon?", **fields: str) -> str:
 
 def found(raw: str | bytes) -> dict[str, str]:
     message = parse(raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape"))
-    context = Context(message=message, envelope=ENVELOPE, site="mx.b.example", now=NOW)
+    context = Context(
+        message=message, envelope=ENVELOPE, site="mx.b.example", now=NOW, brands=shipped().brands
+    )
     return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
 
 

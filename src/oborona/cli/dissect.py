@@ -137,7 +137,9 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         ),
     )
     now = time.time()
-    context = Context(message=message, envelope=tools.envelope, site=tools.site, now=now)
+    context = Context(
+        message=message, envelope=tools.envelope, site=tools.site, now=now, brands=tools.policy.brands
+    )
     findings += [finding for check in CHECKS if (finding := check(context)) is not None]
     return dissection(
         message,

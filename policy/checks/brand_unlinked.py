@@ -1,0 +1,29 @@
+"""The name in From is a well-known firm's, the address is not, and there are links, none of which leads to that firm."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.message.model import Place
+from oborona.policy.checks.context import Context
+from oborona.policy.text import quoted
+from oborona.types import Finding
+
+SLUG: Final = "brand-unlinked"
+
+
+def check(context: Context) -> Finding | None:
+    """Return a finding with the first link's host; pictures that are fetched from the firm lead nowhere, and codes do.
+
+    A firm that writes from a domain that no table knows links to its own site all the same.
+    """
+    box = context.message.from_
+    if box is None or not box.domain or not box.name:
+        return None
+    brand = context.brands.called(box.name)
+    if brand is None or brand.writes_from(box.domain):
+        return None
+    hosts = [link.host for link in context.message.links if link.place is not Place.PICTURE]
+    if not hosts or any(brand.owns(host) for host in hosts):
+        return None
+    return Finding(SLUG, quoted(f"{brand.name} by {box.domain}, links to {hosts[0]}", 160))

@@ -1,0 +1,60 @@
+"""What a new user sees on the first day: policy as it ships, nothing counted, nothing learned, the DNS answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner
+
+from oborona.cli import main
+from tests.peers.dns import Zones
+from tests.whole.first_day import Sent, mails, publish
+
+CAUGHT: Final = {
+    "spam": 8,
+    "later": 7,
+    "last": 6,
+}  # at least, of ten each; docs/catch.md has what it was when they were written
+FILED: Final = ("spam", "reject")
+
+
+def judged(sent: Sent, folder: Path, *, proofs: bool = True) -> dict[str, Any]:
+    """Return what `oborona check` says of one mail."""
+    path = folder / f"{sent.name}.eml"
+    path.write_bytes(sent.raw(signed=proofs))
+    with Zones() as zones:  # of its own: gmail.com sends many of these from different addresses
+        publish(zones, sent, proofs=proofs)
+        words = ["--state", str(folder), "--set", "site.name=mx.firm.example"]
+        words += [
+            "--set",
+            f"dns.servers={zones.setting}",
+            "check",
+            "--json",
+            "--dns",
+            *sent.options,
+            str(path),
+        ]
+        found: dict[str, Any] = json.loads(CliRunner().invoke(main, words, catch_exceptions=False).stdout)
+    return found
+
+
+def told(found: dict[str, Any]) -> str:
+    """Return a verdict with its reasons, in one line."""
+    rules = ", ".join(f"{rule['name']}={rule['score']:g}" for rule in found["rules"])
+    return f"{found['verdict']} {found['score']:g}: {rules}"
+
+
+@pytest.mark.parametrize("kind", CAUGHT)
+def test_most_spam_is_filed(kind: str, tmp_path: Path) -> None:
+    said = {sent.name: judged(sent, tmp_path) for sent in mails(kind)}
+    filed = [name for name, found in said.items() if found["verdict"] in FILED]
+    assert len(filed) >= CAUGHT[kind], "\n".join(f"{name} {told(found)}" for name, found in said.items())
+
+
+@pytest.mark.parametrize("sent", mails("good"), ids=lambda sent: sent.name)
+def test_no_ordinary_letter_is_filed(sent: Sent, tmp_path: Path) -> None:
+    found = judged(sent, tmp_path)
+    assert found["verdict"] == "accept", told(found)
