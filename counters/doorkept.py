@@ -71,7 +71,7 @@ class Doorkeeper:
         self._report = report
         sets = 1 << (size // SET_BYTES).bit_length() - 1
         note = txn.get(DOORKEEPER_KEY, b"")
-        numbers = _change_numbers(txn)
+        numbers = noted_changes(txn)
         found = _map(self._path, note, writable=True)
         if found is not None and len(found) == sets:
             self.slots = found
@@ -181,7 +181,7 @@ def forget_table(directory: Path, txn: lmdb.Transaction[bytes], report: Callable
     """Drop a table that is not wanted any more, with all its notes."""
     if txn.get(DOORKEEPER_KEY):
         report("the table of shingles seen once is switched off and dropped")
-        for number in _change_numbers(txn):
+        for number in noted_changes(txn):
             txn.delete(_change_key(number))
         txn.delete(DOORKEEPER_KEY)
     (directory / FILE).unlink(missing_ok=True)
@@ -236,7 +236,8 @@ def _change_key(number: int) -> bytes:
     return DOORKEEPER_CHANGES_KEY + NUMBER.pack(number)
 
 
-def _change_numbers(txn: lmdb.Transaction[bytes]) -> list[int]:
+def noted_changes(txn: lmdb.Transaction[bytes]) -> list[int]:
+    """Return the numbers of the notes that are kept, rising."""
     numbers: list[int] = []
     with txn.cursor() as cursor:
         cursor.set_range(DOORKEEPER_CHANGES_KEY)

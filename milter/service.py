@@ -22,10 +22,12 @@ from pathlib import Path
 from oborona import lock, secret
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
+from oborona.counters.lmdb_store import DATA
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
 from oborona.milter import last_trouble, sockets
+from oborona.milter.backup.marks import check_restored
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
 from oborona.milter.intake import service as intake
@@ -38,7 +40,7 @@ from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
 from oborona.milter.signatures import schema as signature_store
-from oborona.milter.stores import check_store, open_writer
+from oborona.milter.stores import COUNTERS, check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
@@ -166,13 +168,20 @@ def prepare_state(state: Path) -> None:
     """Make the state folder, the site's secret and the journal's file, where they are missing.
 
     Raises:
+        StoreForeign: what is there was begun with another secret, or is half of a restore.
         StoreError: it can't be made or written.
     """
     try:
         state.mkdir(mode=0o750, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{state}: {error.strerror}") from error
-    secret.make(state)
+    check_restored(state)
+    counters = state / COUNTERS
+    try:
+        counters.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{counters}: {error.strerror}") from error
+    secret.make(state, (counters / DATA, state / JOURNAL), noted=(counters,))
     schema.prepare(state / JOURNAL)
     for shared, file, without in (
         (signature_store.SHARED, signature_store.FILE, "signatures of the store are not used"),

@@ -7,6 +7,7 @@
     │   ├── StoreBusy        another process holds it, and which
     │   ├── StoreForbidden   this user may not use it
     │   ├── StoreVersion     written by a newer Oborona
+    │   ├── StoreForeign     begun with another secret, or by another restore
     │   ├── StoreFull        the disk or the map is full
     │   └── StorePartial     part of a cluster does not answer; carries what is known
     ├── SocketError          an address that cannot be listened on, and why
@@ -67,6 +68,10 @@ class StoreForbidden(StoreError):  # noqa: N818 - reads as what happened
 
 class StoreVersion(StoreError):  # noqa: N818 - reads as what happened
     """The store was written by a newer Oborona."""
+
+
+class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
+    """What is there does not belong together: it was begun with another secret, or put back in part."""
 
 
 class StoreFull(StoreError):  # noqa: N818 - reads as what happened

@@ -2,6 +2,9 @@
 
 Who has it can compute shingles (and so aim at other people's counters) and sign X-Mras-Id. Losing it loses every count and makes old
 signatures void, so it is made once, never replaced, and belongs into the backup.
+
+Beside what hangs on it lies a note, `secret.known`: a hash under the secret, which tells whether this is the one that it was begun with and
+tells nothing else. Where the secret is gone or is another one, nothing starts: a new one would make all of it mean nothing, without a word.
 """
 
 from __future__ import annotations
@@ -10,15 +13,18 @@ import hashlib
 import os
 import secrets
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from oborona.errors import StoreError
+from oborona.errors import StoreError, StoreForeign
 
 FILE: Final = "secret"
+NOTE: Final = "secret.known"
+_KNOWN: Final = b"known"  # what the note's hash is personalised with
 LENGTH: Final = 32  # bytes: nobody searches 256 bits
 
 
@@ -54,9 +60,69 @@ def load(state: Path) -> Keys:
         state: the state folder.
 
     Raises:
+        StoreForeign: the state was begun with another secret.
         StoreError: no secret, or one that can't be read or is cut short.
     """
+    secret = _read(state / FILE)
+    check(secret, state, state)
+    return keys(secret)
+
+
+def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] = ()) -> Keys:
+    """Return the keys of a site, making its secret when there is none and nothing hangs on one yet.
+
+    The file appears whole or not at all, readable by its owner alone; of two processes that make it at once both get the same.
+
+    Args:
+        state: the state folder.
+        begun: files that hang on a secret: where one is there, none is made.
+        noted: folders, besides the state folder itself, that keep a note of the secret they were begun with.
+
+    Raises:
+        StoreForeign: there is none, and there was one; or what is there was begun with another.
+        StoreError: it can't be read or written.
+    """
     path = state / FILE
+    if not path.exists():
+        lost = next((one for one in (state / NOTE, *begun) if one.exists()), None)
+        if lost is not None:
+            raise StoreForeign(
+                f"{path} is gone, and {lost} was begun with it: put it back from a backup (`oborona restore`);"
+                f" with a new one every count and id would mean nothing. If it is lost, move {state} away: all begins anew"
+            )
+        _make(path, secrets.token_bytes(LENGTH))
+    secret = _read(path)
+    for folder in (state, *noted):
+        if not check(secret, state, folder):
+            _make(folder / NOTE, _note(secret))
+    return keys(secret)
+
+
+def check(secret: bytes, state: Path, folder: Path) -> bool:
+    """Return whether a folder has a note of this secret; False where it has none.
+
+    Raises:
+        StoreForeign: it has the note of another. StoreError: it can't be read.
+    """
+    try:
+        known = (folder / NOTE).read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"{folder / NOTE}: {error.strerror}") from error
+    if known != _note(secret):
+        raise StoreForeign(
+            f"{state / FILE} is not the secret that {folder} was begun with: its counts and ids mean nothing under this one;"
+            " put back the one that belongs to it, from the same backup"
+        )
+    return True
+
+
+def _note(secret: bytes) -> bytes:
+    return hashlib.blake2b(key=secret, person=_KNOWN, digest_size=16).hexdigest().encode() + b"\n"
+
+
+def _read(path: Path) -> bytes:
     try:
         secret = path.read_bytes()
     except OSError as error:
@@ -65,39 +131,28 @@ def load(state: Path) -> Keys:
         raise StoreError(
             f"{path}: {len(secret)} bytes instead of {LENGTH}: restore it from a backup; a new one voids every count"
         )
-    return keys(secret)
+    return secret
 
 
-def make(state: Path) -> Keys:
-    """Return the keys of a site, making its secret when there is none.
-
-    The file appears whole or not at all, readable by its owner alone; of two processes that make it at once both get the same.
-
-    Raises:
-        StoreError: it can't be read or written.
-    """
-    path = state / FILE
-    if not path.exists():
+def _make(path: Path, octets: bytes) -> None:
+    """Make a file whole, unless another process was first, whose file stays."""
+    try:
+        descriptor, fresh = tempfile.mkstemp(
+            prefix=f".{path.name}.", dir=path.parent
+        )  # readable by its owner alone
         try:
-            _make(path)
-        except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
-    return load(state)
-
-
-def _make(path: Path) -> None:
-    descriptor, fresh = tempfile.mkstemp(prefix=f".{FILE}.", dir=path.parent)  # readable by its owner alone
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(LENGTH))
-            file.flush()
-            os.fsync(descriptor)
-        with suppress(FileExistsError):  # another process was first, and its secret stays
-            os.link(fresh, path)
-    finally:
-        Path(fresh).unlink()
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)  # every count to come hangs on this name
-    finally:
-        os.close(folder)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(octets)
+                file.flush()
+                os.fsync(descriptor)
+            with suppress(FileExistsError):
+                os.link(fresh, path)
+        finally:
+            Path(fresh).unlink()
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)  # every count to come hangs on this name
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error

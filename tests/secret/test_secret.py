@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oborona import secret
-from oborona.errors import StoreError
+from oborona.errors import StoreError, StoreForeign
 
 
 def test_it_is_made_once_and_stays(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_it_is_made_once_and_stays(tmp_path: Path) -> None:
     assert secret.make(tmp_path) == first == secret.load(tmp_path)
     mode = stat.S_IMODE((tmp_path / secret.FILE).stat().st_mode)
     assert mode == 0o600
-    assert os.listdir(tmp_path) == [secret.FILE]  # noqa: PTH208 - names alone
+    assert sorted(os.listdir(tmp_path)) == [secret.FILE, secret.NOTE]  # noqa: PTH208 - names alone
 
 
 def test_purposes_have_different_keys(tmp_path: Path) -> None:
@@ -46,3 +46,50 @@ def test_where_there_is_none_or_no_room_it_says_so(tmp_path: Path) -> None:
         secret.load(tmp_path)
     with pytest.raises(StoreError, match="No such file"):
         secret.make(tmp_path / "missing")
+
+
+def test_no_new_one_is_made_for_what_was_begun_with_another(tmp_path: Path) -> None:
+    secret.make(tmp_path)
+    (tmp_path / secret.FILE).unlink()
+    with pytest.raises(StoreForeign, match=r"is gone, and .*put it back from a backup"):
+        secret.make(tmp_path)
+    assert not (tmp_path / secret.FILE).exists()
+
+
+def test_none_is_made_beside_stores_of_a_time_before_the_note(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.db"
+    journal.touch()
+    with pytest.raises(StoreForeign, match=r"journal\.db was begun with it"):
+        secret.make(tmp_path, (journal,))
+    assert not (tmp_path / secret.FILE).exists()
+
+
+def test_another_ones_stores_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "counters").mkdir(parents=True)
+        secret.make(tmp_path / name, noted=(tmp_path / name / "counters",))
+    one, two = tmp_path / "one", tmp_path / "two"
+    (one / "counters" / secret.NOTE).replace(
+        two / "counters" / secret.NOTE
+    )  # as with the folder of its counters
+    secret.load(two)
+    with pytest.raises(StoreForeign, match=r"not the secret that .*counters was begun with"):
+        secret.make(two, noted=(two / "counters",))
+    (one / secret.FILE).replace(two / secret.FILE)
+    with pytest.raises(StoreForeign, match="is not the secret that"):
+        secret.load(two)
+
+
+def test_stores_of_a_time_before_the_note_get_one(tmp_path: Path) -> None:
+    keys = secret.make(tmp_path)
+    (tmp_path / secret.NOTE).unlink()
+    assert secret.load(tmp_path) == keys
+    assert not (tmp_path / secret.NOTE).exists(), "who only reads leaves nothing"
+    assert secret.make(tmp_path, (tmp_path / secret.FILE,)) == keys
+    assert (tmp_path / secret.NOTE).exists()
+
+
+def test_the_note_tells_nothing_of_the_keys(tmp_path: Path) -> None:
+    keys = secret.make(tmp_path)
+    note = bytes.fromhex((tmp_path / secret.NOTE).read_text())
+    assert not any(note in key or key in note for key in (keys.shingles, keys.signature, keys.feedback))

@@ -3,7 +3,7 @@
 Exit status: 0 done; 1 a check of the command found something, or nothing was found; 2 wrong usage; from sysexits.h: 65 what was given can't be
 used, 66 a file can't be read, 70 a fault of ours, 71 a socket can't be had, 74 a store can't be used or the output not written, 75 nobody
 answers, try again, 77 this user may not do it, 78 what an admin must mend before another start can do better: settings or policy are wrong,
-another process holds the store, or a newer Oborona wrote it.
+another process holds the store, a newer Oborona wrote it, or it was begun with another secret.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _COMMANDS: Final = {
     "alarm": "alarm",
     "attach": "attach",
     "detach": "attach",
+    "backup": "backup",
+    "restore": "backup",
     "doctor": "doctor",
     "auth": "auth",
     "metrics": "metrics",

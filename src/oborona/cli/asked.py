@@ -76,6 +76,12 @@ class Asked:
         """The state folder."""
         return Path(self.loaded.settings.paths.state)
 
+    @property
+    def state_asked(self) -> Path | None:
+        """The state folder as the command line names it; None = it does not."""
+        asked = self._overrides.get("paths.state")
+        return Path(asked) if asked is not None else None
+
     def under(self, policy: Path) -> Asked:
         """Return the same settings with another policy folder of the site."""
         set_before = tuple(f"{name}={value}" for name, value in self._overrides.items())

@@ -43,6 +43,7 @@ from oborona.cli.output import echo_json
 from oborona.cli.report import Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
+from oborona.milter.stores import COUNTERS
 from oborona.recheck.reading import Reader
 from oborona.recheck.schema import JOURNAL
 
@@ -154,7 +155,8 @@ def _state(asked: Asked) -> Iterator[Report]:
 
 def _secret(folder: Path) -> str:
     secret.load(folder)
-    return f"{folder / secret.FILE}; keep it in the backup"
+    secret.check((folder / secret.FILE).read_bytes(), folder, folder / COUNTERS)
+    return f"{folder / secret.FILE}; `oborona backup` keeps it with the rest"
 
 
 async def _journal(path: Path) -> str:

@@ -16,6 +16,7 @@ from oborona.errors import (
     StoreBusy,
     StoreError,
     StoreForbidden,
+    StoreForeign,
     StoreVersion,
 )
 
@@ -26,6 +27,7 @@ _STATUS: Final = (
     (SocketError, os.EX_OSERR),
     (StoreBusy, os.EX_CONFIG),
     (StoreVersion, os.EX_CONFIG),
+    (StoreForeign, os.EX_CONFIG),
     (StoreForbidden, os.EX_NOPERM),
     (StoreError, os.EX_IOERR),
     (OboronaError, os.EX_DATAERR),

@@ -1,0 +1,27 @@
+"""The mark of a restore that has not come to its end: while it is there, nothing starts on what was put back so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreForeign
+
+MARK: Final = "restoring"  # in the state folder; from before the first file to after the last
+ASIDE: Final = "before-restore-"  # folders there, of what was there before
+
+
+def check_restored(state: Path) -> None:
+    """Refuse a state folder that a restore has left half done.
+
+    Raises:
+        StoreForeign: it has.
+    """
+    mark = state / MARK
+    try:
+        source = mark.read_text("utf-8", "replace").strip()
+    except OSError:
+        return
+    raise StoreForeign(
+        f"{state} was put back in part: `oborona restore {source}` ended before its end; run it again"
+    )

@@ -1,0 +1,227 @@
+"""A backup put back: checked as a whole first, then settings, then the state, with a mark in the state folder from the first file to the last.
+
+    checksums → versions → nobody runs → nothing is there, or it is set aside → mark → files → mark away
+
+Nothing is written over: settings that lie where others are put back are kept beside them, as NAME.before-restore-STAMP, and a state in a folder of that name within. Killed anywhere, it leaves the mark;
+a daemon does not start on it, and the same restore goes on from the beginning.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona import lock
+from oborona.counters.lmdb_store import DATA
+from oborona.counters.lmdb_store import VERSION as COUNTERS_VERSION
+from oborona.counters.spool import NO_ROOM
+from oborona.counters.writer import LOCK as WRITER
+from oborona.errors import StoreBusy, StoreError, StoreForeign, StoreFull, StoreVersion
+from oborona.feedback import schema as words
+from oborona.feedback.events import schema as events
+from oborona.milter.backup.disk import check_room, octets_below, remove, sync, sync_folder
+from oborona.milter.backup.manifest import SETTINGS, STATE, Manifest, digest, read
+from oborona.milter.backup.marks import ASIDE, MARK
+from oborona.milter.intake.service import LOCK as INTAKE
+from oborona.milter.personal import schema as personal
+from oborona.milter.pinned import schema as pins
+from oborona.milter.signatures import schema as signatures
+from oborona.milter.stores import COUNTERS
+from oborona.milter.training import LOCK as TRAINER
+from oborona.recheck import moves_schema as moves
+from oborona.recheck import schema as journal
+from oborona.recheck.schema import JOURNAL
+
+KNOWN: Final[Mapping[str, int]] = {
+    JOURNAL: journal.VERSION,
+    f"{COUNTERS}/{DATA}": COUNTERS_VERSION,
+    **{
+        one.FILE: len(one.SHARED.format.migrations)
+        for one in (words, events, personal, pins, signatures, moves)
+    },
+}
+"""Stores, each with the newest version of its format that this program reads."""
+LOCKS: Final = ("workers.lock", "keeper.lock", "reader.lock", TRAINER, INTAKE, f"{COUNTERS}/{WRITER}")
+
+
+class PutBack(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restore did."""
+
+    manifest: Manifest
+    state: Path
+    aside: tuple[Path, ...]  # what was there before, under its new names
+    unowned: bool  # the state's user is not known here: it belongs to who asked
+
+
+def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
+    """Put a backup back.
+
+    Args:
+        source: the backup.
+        state: where its state goes; None = where it was. With a folder given settings stay as they are.
+        force: set a state aside that is there.
+
+    Raises:
+        StoreBusy: a daemon runs on the state.
+        StoreVersion: a newer Oborona made the backup.
+        StoreForeign: there is a state already.
+        StoreFull: there is no room; nothing was changed.
+        StoreError: it is no backup, damaged, or something can't be written.
+    """
+    manifest = read(source)
+    _check_versions(source, manifest)
+    where = state or Path(manifest.state)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    aside: list[Path] = []
+    try:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with ExitStack() as locks:
+            _check_nobody_runs(where, locks)
+            unfinished = (where / MARK).exists()
+            if _holds_anything(where) and not (force or unfinished):
+                raise StoreForeign(f"{where} holds a state already; --force sets it aside, in a folder there")
+            check_room(where, octets_below(source))
+            _put_mark(where, source)
+            if state is None:
+                aside += _put_settings(source, manifest, stamp)
+            aside += _clear(where, stamp, keep=not unfinished)
+            owner = _numbers(manifest.owner, manifest.group)
+            _copy_state(source / STATE, where, owner)
+        sync(where)
+        (where / MARK).unlink()
+        sync_folder(where)
+    except OSError as error:
+        kind = StoreFull if error.errno in NO_ROOM else StoreError
+        raise kind(f"{error.filename or where}: {error.strerror or error}") from error
+    return PutBack(
+        manifest=manifest, state=where, aside=tuple(aside), unowned=owner is None and os.geteuid() == 0
+    )
+
+
+def _check_versions(source: Path, manifest: Manifest) -> None:
+    for name, version in manifest.stores.items():
+        known = KNOWN.get(name)
+        if known is None or version > known:
+            raise StoreVersion(
+                f"{source}: {name} is of version {version}, this Oborona ({manifest.oborona} made it) knows {known or 'no such store'}:"
+                " install the newer one first"
+            )
+
+
+def _check_nobody_runs(state: Path, locks: ExitStack) -> None:
+    """Hold what daemons hold; without making what is not there."""
+    for name in LOCKS:
+        if (state / name).exists():
+            try:
+                locks.enter_context(lock.hold(state / name, "oborona restore"))
+            except StoreBusy as busy:
+                raise StoreBusy(f"{busy}: stop it first (systemctl stop oborona)") from busy
+
+
+def _holds_anything(state: Path) -> bool:
+    return any(True for _ in _kept(state))
+
+
+def _kept(state: Path) -> Iterator[Path]:
+    """Yield what a state is made of; what earlier restores set aside is none of it, nor are locks, sockets and empty folders."""
+    for path in sorted(state.iterdir()):
+        if (
+            path.name == MARK
+            or path.name.startswith(ASIDE)
+            or path.name.endswith(".lock")
+            or path.is_socket()
+        ):
+            continue
+        if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+            continue
+        yield path
+
+
+def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
+    """Set aside what is there; what an unfinished restore put there goes."""
+    found = list(_kept(state))
+    aside = state / f"{ASIDE}{stamp}"
+    if found and keep:
+        aside.mkdir(mode=0o700)
+    for path in found:
+        if keep:
+            path.rename(aside / path.name)
+        else:
+            remove(path)
+    return [aside] if found and keep else []
+
+
+def _put_mark(state: Path, source: Path) -> None:
+    (state / MARK).write_text(f"{source.absolute()}\n")
+    sync_folder(state / MARK)
+    sync_folder(state)
+
+
+def _put_settings(source: Path, manifest: Manifest, stamp: str) -> list[Path]:
+    aside = []
+    for name, place in manifest.places.items():
+        kept, path = source / SETTINGS / name, Path(place.path)
+        if path.exists() and not _same(kept, path):
+            aside.append(path.rename(path.with_name(f"{path.name}.before-restore-{stamp}")))
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = path.with_name(f".{path.name}.restoring")
+            remove(fresh)  # of one that was killed
+            _copy(kept, fresh, _numbers(place.owner, place.group), folder=0o755, file=place.mode)
+            sync(fresh)
+            fresh.rename(path)
+            sync_folder(path.parent)
+    return aside
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.is_dir() != other.is_dir():
+        return False
+    if not one.is_dir():
+        return digest(one) == digest(other)
+    names = {path.name for path in one.iterdir()}
+    return names == {path.name for path in other.iterdir()} and all(
+        _same(one / name, other / name) for name in names
+    )
+
+
+def _copy_state(source: Path, state: Path, owner: tuple[int, int] | None) -> None:
+    if owner is not None:
+        os.chown(state, *owner)
+    for path in sorted(source.iterdir()):
+        if (state / path.name).is_dir():  # an empty one, of the daemon's
+            (state / path.name).rmdir()
+        _copy(path, state / path.name, owner, folder=0o700, file=0o600)
+
+
+def _copy(source: Path, target: Path, owner: tuple[int, int] | None, *, folder: int, file: int) -> None:
+    if source.is_dir():
+        target.mkdir(mode=folder)
+        for path in sorted(source.iterdir()):
+            _copy(path, target / path.name, owner, folder=folder, file=file)
+    else:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, file)
+        with os.fdopen(descriptor, "wb") as made, source.open("rb") as kept:
+            shutil.copyfileobj(kept, made)
+    target.chmod(folder if source.is_dir() else file)
+    if owner is not None:
+        os.chown(target, *owner)
+
+
+def _numbers(user: str, group: str) -> tuple[int, int] | None:
+    """Return ids to give files to; None = leave them to who asks, who is not root or knows no such user."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam(user).pw_uid, grp.getgrnam(group).gr_gid
+    except KeyError:
+        return None
