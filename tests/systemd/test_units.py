@@ -136,10 +136,24 @@ def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
             if pair not in OF_THE_READER | OF_THE_INTAKE | OF_THE_KEEPER
             and not (pair[0] in NETWORK and "oborona-keeper" in (one, other))
             and pair[0]
-            not in {"Description", "After", "Before", "PartOf", "Conflicts", "ExecStart", "WantedBy"}
+            not in {
+                "Description",
+                "After",
+                "Before",
+                "PartOf",
+                "Conflicts",
+                "ExecStart",
+                "ExecReload",
+                "WantedBy",
+            }
         ]
 
     assert confinement(one) == confinement(other)
+
+
+def test_a_reload_says_what_came_of_it() -> None:
+    for name in ("oborona", "oborona-worker"):
+        assert values(ROOT / "systemd" / f"{name}.service", "ExecReload")[-1] == f"{PROGRAM} policy reload"
 
 
 def test_all_in_one_and_one_by_one_never_run_together() -> None:

@@ -122,7 +122,7 @@ def test_every_answer_is_as_before(site: BackedUp, state: Path) -> None:
     ok(put_back(site, site.backup, state))
     with Oborona(state=state) as other:
         assert answers(other) == site.answers
-        assert "wrong" not in other.run("doctor").stdout
+        assert "FAIL" not in other.run("doctor").stdout
         assert not list(state.rglob("*damaged*"))
         assert "set aside" not in other.log()
 

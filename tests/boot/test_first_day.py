@@ -1,0 +1,156 @@
+"""From a bare Debian to filtered mail and back, as docs/install.md says it: each indented line is run as it stands there, on a machine that boots."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.boot.documents import commands
+from tests.boot.machine import CLONE, CommandError, Machine
+from tests.boot.mail import delivered, is_filtered, let_stranger_in, send
+from tests.boot.steps import eventually, follow, is_gone, needs_machine
+from tests.letters import GTUBE
+
+UNITS = (
+    "oborona",
+    "oborona-worker",
+    "oborona-writer",
+    "oborona-keeper",
+    "oborona-reader",
+    "oborona-trainer",
+    "oborona-intake",
+)
+EXPOSURE = 1.5
+RULE = """
+[[rule]]
+name = "{name}"
+when = "subject == '{subject}'"
+score = 300
+say = "a word in its subject"
+"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
+
+
+def doctor_finds_nothing_wrong(machine: Machine) -> None:
+    said = machine.ask("oborona doctor")
+    assert not re.search(r"^ *FAIL", said, re.MULTILINE), said
+
+
+def change(path: Path, pattern: str, line: str) -> None:
+    text, changes = re.subn(pattern, line, path.read_text(), count=1, flags=re.MULTILINE)
+    assert changes
+    path.write_text(text)
+
+
+def counted(machine: Machine) -> int:
+    """Wait until all is in the store; return how many records are there."""
+    eventually(machine, "oborona doctor | grep -q '0.0 KiB in spools'")
+    found = re.search(r"records +([0-9,]+)", machine.run("oborona counters stats"))
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def verdicts(machine: Machine) -> int:
+    found = re.search(r"(\d+) verdicts", machine.ask("oborona doctor"))
+    assert found
+    return int(found[1])
+
+
+def test_the_life_of_an_installation(machine: Machine) -> None:
+    print(follow(machine, "Install"))
+    assert machine.run("systemctl is-active oborona").strip() == "active"
+    assert "7 of 7 processes serve" in machine.run("systemctl status oborona --no-pager")
+    for unit in UNITS:
+        found = re.search(
+            r"level for .*: ([0-9.]+)", machine.run(f"systemd-analyze security --no-pager {unit}.service")
+        )
+        assert found
+        assert float(found[1]) <= EXPOSURE, unit
+    reference = is_filtered(machine, "first")
+    assert GTUBE[:4] not in machine.run("postqueue -p")
+    assert "GTUBE" in machine.run(f"oborona explain {reference}")
+    doctor_finds_nothing_wrong(machine)
+
+    # the policy
+    mine = machine.root / "etc/oborona/policy.d/90-local.toml"
+    mine.write_text(RULE.format(name="MINE", subject="mine"))
+    machine.run("systemctl reload oborona")
+    assert send(machine, "mine").startswith("550 5.7.1 ")
+    mine.write_text(f"{mine.read_text()}scor = 3\n")
+    with pytest.raises(CommandError):
+        machine.run("systemctl reload oborona")
+    assert "scor" in machine.ask("journalctl -u oborona -n 20 --no-pager")
+    assert send(machine, "mine").startswith("550 5.7.1 "), "the one in force stays"
+    mine.write_text(RULE.format(name="MINE", subject="mine"))
+    machine.run("systemctl reload oborona")
+
+    # a restart, and the power button
+    machine.run("systemctl restart oborona")
+    is_filtered(machine, "restarted")
+    machine.reboot()
+    let_stranger_in(machine)
+    is_filtered(machine, "rebooted")
+    assert "GTUBE" in machine.run(f"oborona explain {reference}")
+
+    # an upgrade over all that
+    before = counted(machine), verdicts(machine)
+    clone = machine.root / CLONE[1:]
+    change(clone / "pyproject.toml", r"^version = .*", 'version = "99.1"')
+    change(clone / "systemd/oborona.service", r"^Description=.*", "Description=Anew")
+    with (clone / "etc/policy.d/22-headers.toml").open("a") as shipped:
+        shipped.write(RULE.format(name="SHIPPED", subject="shipped"))
+    follow(machine, "Upgrade")
+    assert "99.1" in machine.run("oborona --version")
+    assert "Anew" in machine.run("systemctl show -p Description oborona")
+    assert (counted(machine), verdicts(machine)) == before
+    assert "GTUBE" in machine.run(f"oborona explain {reference}")
+    assert send(machine, "mine").startswith("550 5.7.1 "), "what is mine stays"
+    assert send(machine, "shipped").startswith("550 5.7.1 "), "what ships is new"
+    is_filtered(machine, "upgraded")
+
+    # a backup; all is lost; all is back
+    before = counted(machine), verdicts(machine)
+    follow(machine, "Backup")  # and back, over the state that is there
+    assert (counted(machine), verdicts(machine)) == before
+    machine.run("systemctl stop oborona; rm -rf /etc/oborona /var/lib/oborona")
+    machine.run(commands("install.md", "Backup")[-1])
+    assert (counted(machine), verdicts(machine)) == before
+    assert "GTUBE" in machine.run(f"oborona explain {reference}")
+    assert send(machine, "mine").startswith("550 5.7.1 ")
+    is_filtered(machine, "restored")
+
+    # without its secret nothing starts, and says why
+    machine.run("systemctl stop oborona; mv /var/lib/oborona/secret /root/")
+    assert "Job for oborona.service failed" in machine.ask("systemctl start oborona")
+    assert "put it back from a backup" in machine.ask("journalctl -u oborona -n 20 --no-pager")
+    assert machine.run("systemctl show -p ExecMainStatus oborona").strip() == "ExecMainStatus=78"
+    assert re.search(r"FAIL .*secret", machine.ask("oborona doctor"))
+    machine.run("mv /root/secret /var/lib/oborona/; systemctl reset-failed oborona; systemctl start oborona")
+    is_filtered(machine, "found")
+
+    remove, purge = commands("install.md", "Removal")
+    machine.run(remove)
+    assert machine.run("ls /etc/oborona/policy.d").strip() == "90-local.toml"
+    assert machine.run("ls /var/lib/oborona/journal.db")
+    machine.run(purge)
+    is_gone(machine)
+    assert send(machine, "gtube-afterwards", GTUBE) == "taken", "mail goes on, unfiltered"
+    assert "X-Mras" not in delivered(machine, "gtube-afterwards")
+
+
+def test_one_unit_for_each_process(machine: Machine) -> None:
+    follow(machine, "Install")
+    follow(machine, "One unit for each process")
+    assert machine.ask("systemctl is-active oborona.service").strip() == "inactive"
+    for unit in UNITS[1:-1]:
+        assert machine.run(f"systemctl is-active {unit}.service").strip() == "active", unit
+    is_filtered(machine, "apart")
+    machine.reboot()
+    let_stranger_in(machine)
+    is_filtered(machine, "rebooted")
+    machine.run("systemctl reload oborona-worker.service; systemctl restart oborona.target")
+    is_filtered(machine, "restarted")
+    follow(machine, "Another address")
