@@ -123,7 +123,9 @@ def test_mail_that_a_domain_asks_to_refuse_is_filed_and_refused_where_the_admin_
     message = held(gate, send())
     assert message["X-Mras"] == "Probable"
     assert message["X-Mras-Score"] == "110.0 / 100"
-    assert f"DMARC_REJECT=110.0({BANK} fails, p=reject)" in " ".join(message["X-Mras-Reason"].split())
+    assert f"DMARC_REJECT=110.0(DMARC of {BANK} fails, p=reject)" in " ".join(
+        message["X-Mras-Reason"].split()
+    )
     assert any(part.startswith("dmarc=fail") for part in said(message[NAME]))
 
     gate.policy(AS_ASKED)
