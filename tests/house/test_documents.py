@@ -26,6 +26,35 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def test_the_index_has_every_page_once() -> None:
+    index = ROOT / "docs/index.md"
+    named = re.findall(r"(?m)^- \[[^\]]+\]\(([^)#]+)\)", index.read_text())
+    pages = {str(page.relative_to(index.parent)) for page in index.parent.rglob("*.md")}
+    assert sorted(named) == sorted(pages - {index.name})
+
+
+def test_the_index_has_the_title_of_every_decision() -> None:
+    text = (ROOT / "docs/index.md").read_text()
+    for page in sorted((ROOT / "docs/adr").glob("*.md")):
+        number, title = page.read_text().splitlines()[0].removeprefix("# ").split(". ", 1)
+        assert f"- [{number}](adr/{page.name}). {title.rstrip('.')}\n" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_a_section_lead_to_one(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text()):
+        file = page.parent / target if target else page
+        if file.suffix == ".md":
+            assert anchor in _anchors(file), f"{target}#{anchor}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return what GitHub makes of the headings of a page."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+    titles = re.findall(r"(?m)^#+ (.+)$", text)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def test_every_rule_that_ships_says_what_it_saw_and_is_tried_by_name() -> None:
     """A rule without words explains nothing."""
     for rule in load_policy(ROOT / "etc/policy.d", SCHEMA).rules:

@@ -1,4 +1,4 @@
-"""The commands of docs/how-to.md, as they stand there, on a running daemon behind a real Postfix."""
+"""The commands of README, docs/how-to.md and docs/troubleshooting.md, as they stand there, on a running daemon behind a real Postfix."""
 
 from __future__ import annotations
 
@@ -15,13 +15,21 @@ from oborona.cli.document import ROOT
 from tests.peers.dns import Zones
 from tests.whole.gate import LETTER, SPAM, Gate, eventually
 
-PAGE = (ROOT / "docs/how-to.md").read_text()
-TASKS = [
-    (title, re.findall(r"(?m)^    (.+)$", body))
-    for title, body in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE)
-]
-MAY_FIND = {"find": {0, 1}, "doctor": {0, 1}}
+
+def _tasks(page: str) -> list[tuple[str, list[str]]]:
+    """Return the sections of a page, each with its title and its indented lines."""
+    sections = re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / page).read_text())
+    return [(title, re.findall(r"(?m)^    (.+)$", body)) for title, body in sections]
+
+
+TASKS = _tasks("docs/how-to.md")
+TROUBLES = _tasks("docs/troubleshooting.md")
+MAY_FIND = {"find": {0, 1}, "doctor": {0, 1}, "attach": {0, 1}}
 """Commands whose status 1 is an answer."""
+BOOTED = ("systemctl ", "journalctl ")
+"""Lines of these need a machine that systemd has booted."""
+SAID = "oborona: "
+"""What a page shows of the log."""
 MARIA = SPAM.replace(b"<ann@a.example>", b"<maria@client.example>")
 
 
@@ -43,10 +51,40 @@ def at(gate: Gate, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("Maildir/new", "Maildir/.Junk/new", "bin"):
         (folder / name).mkdir()
     program = Path(sys.executable).with_name("oborona")
-    command = f'exec {program} --state {gate.oborona.state} --set paths.policy={gate.policy_folder} "$@"'
+    (folder / "var").mkdir()
+    settings = f'[paths]\nstate = "{gate.oborona.state}"\npolicy = "{gate.policy_folder}"\n'
+    settings += f'[doors.milter]\nlisten = "unix:{gate.folder}/milter.sock"\n'
+    (folder / "var/oborona.toml").write_text(settings)
+    command = f'exec {program} --config {folder}/var/oborona.toml "$@"'
     (folder / "bin/oborona").write_text(f"#!/bin/sh\n{command}\n")
     (folder / "bin/oborona").chmod(0o755)
+    (folder / "message.eml").write_bytes(MARIA)
+    (folder / "tests").symlink_to(ROOT / "tests")
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/oborona").symlink_to(program)
     return folder
+
+
+def _run(gate: Gate, at: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run lines of a page by a shell for which the gate's Postfix is the machine's."""
+    ident = str(gate.events("verdict")[0]["id"])
+    said = script.replace("0SAH375J007Q5", ident).replace("/etc/oborona/policy.d", str(gate.policy_folder))
+    env = os.environ | {
+        "PATH": f"{at / 'bin'}:{os.environ['PATH']}",
+        "MAIL_CONFIG": f"{gate.postfix.folder}/etc",
+    }
+    ended = subprocess.run(
+        ["bash", "-ec", said], capture_output=True, text=True, check=False, cwd=at, timeout=300, env=env
+    )
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def _does(gate: Gate, at: Path, line: str) -> subprocess.CompletedProcess[str]:
+    ended = _run(gate, at, line)
+    word = line.split()[1] if line.startswith("oborona ") else ""
+    assert ended.returncode in MAY_FIND.get(word, {0}), (line, ended.stdout, ended.stderr)
+    return ended
 
 
 def test_the_page_has_its_tasks() -> None:
@@ -57,20 +95,39 @@ def test_the_page_has_its_tasks() -> None:
 
 @pytest.mark.parametrize(("title", "commands"), TASKS, ids=[title for title, _ in TASKS])
 def test_a_task_is_done_by_its_commands(gate: Gate, at: Path, title: str, commands: list[str]) -> None:
-    ident = str(gate.events("verdict")[0]["id"])
     for line in commands:
-        said = line.replace("0SAH375J007Q5", ident).replace("/etc/oborona/policy.d", str(gate.policy_folder))
-        path = f"{at / 'bin'}:{os.environ['PATH']}"
-        ended = subprocess.run(
-            ["bash", "-ec", said], capture_output=True, text=True, check=False, cwd=at, timeout=120,
-            env=os.environ | {"PATH": path},
-        )  # fmt: skip
-        word = line.split()[1] if line.startswith("oborona ") else ""
-        assert ended.returncode in MAY_FIND.get(word, {0}), (line, ended.stdout, ended.stderr)
-        assert "Traceback" not in ended.stderr
+        ended = _does(gate, at, line)
     if title.startswith("find"):
         assert ended.returncode in (0, 1)
     if title.startswith("see why"):
         assert "GTUBE" in ended.stdout
     if title == "block a domain":
         eventually(lambda: "550" in gate.send("9.9.3.3", sender="x@mail.evil.example")[-1])
+
+
+def test_the_page_has_its_troubles() -> None:
+    assert len(TROUBLES) == 10
+    assert all(commands for _, commands in TROUBLES)
+
+
+@pytest.mark.parametrize(("title", "lines"), TROUBLES, ids=[title for title, _ in TROUBLES])
+def test_a_trouble_is_looked_into_by_its_commands(gate: Gate, at: Path, title: str, lines: list[str]) -> None:
+    said = ""
+    for line in lines:
+        if not line.startswith((*BOOTED, SAID)):
+            said += _does(gate, at, line).stdout
+    if title == "Mail passes unfiltered":
+        assert "a GTUBE, sent there" in said, "doctor looked at the Postfix of the page, and proved it"
+
+
+def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
+    (lines,) = (lines for title, lines in _tasks("README.md") if title == "Try it")
+    assert len(lines) > 10
+    ended = _run(
+        gate,
+        at,
+        "\n".join(line if "doctor" not in line else f"{line.split('#')[0]} || true" for line in lines),
+    )
+    assert ended.returncode == 0, (ended.stdout, ended.stderr)
+    assert "66-sextortion.eml" in ended.stdout
+    assert "2 messages" in ended.stdout, "replay had the mail of the gate's daemon"
