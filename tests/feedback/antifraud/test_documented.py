@@ -17,5 +17,5 @@ def test_the_table_of_rules_is_that_of_the_code() -> None:
 
 
 def test_other_names_on_events_are_told() -> None:
-    (line,) = [one for one in PAGE.splitlines() if one.startswith("Other names on events")]
-    assert set(re.findall(r"`([A-Z_]+)`", line)) == {OPPOSITE, REVISED, UNREADABLE, TAKEN_BACK}
+    (names,) = [one for one in PAGE.split("\n\n") if one.startswith("Other names on events")]
+    assert set(re.findall(r"`([A-Z_]+)`", names)) == {OPPOSITE, REVISED, UNREADABLE, TAKEN_BACK}
