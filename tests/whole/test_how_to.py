@@ -34,8 +34,14 @@ MARIA = SPAM.replace(b"<ann@a.example>", b"<maria@client.example>")
 
 
 @pytest.fixture(scope="module")
-def gate() -> Iterator[Gate]:
-    with Zones({}) as dns, Gate(dns.setting) as running:
+def dns() -> Iterator[Zones]:
+    with Zones({}) as servers:
+        yield servers
+
+
+@pytest.fixture(scope="module")
+def gate(dns: Zones) -> Iterator[Gate]:
+    with Gate(dns.setting) as running:
         running.send("9.9.3.1", MARIA, sender="maria@client.example")
         running.send("9.9.3.2", LETTER)
         eventually(lambda: len(running.events("verdict")) >= 2)
@@ -43,7 +49,7 @@ def gate() -> Iterator[Gate]:
 
 
 @pytest.fixture(scope="module")
-def at(gate: Gate, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def at(gate: Gate, dns: Zones, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("how-to")
     for name, raw in (("Maildir/cur/1", LETTER), ("Maildir/.Junk/cur/1", MARIA)):
         (folder / name).parent.mkdir(parents=True)
@@ -53,7 +59,9 @@ def at(gate: Gate, tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = Path(sys.executable).with_name("oborona")
     (folder / "var").mkdir()
     settings = f'[paths]\nstate = "{gate.oborona.state}"\npolicy = "{gate.policy_folder}"\n'
-    settings += f'[doors.milter]\nlisten = "unix:{gate.folder}/milter.sock"\n'
+    settings += (
+        f'[doors.milter]\nlisten = "unix:{gate.folder}/milter.sock"\n[dns]\nservers = "{dns.setting}"\n'
+    )
     (folder / "var/oborona.toml").write_text(settings)
     command = f'exec {program} --config {folder}/var/oborona.toml "$@"'
     (folder / "bin/oborona").write_text(f"#!/bin/sh\n{command}\n")
@@ -120,6 +128,7 @@ def test_a_trouble_is_looked_into_by_its_commands(gate: Gate, at: Path, title: s
         assert "a GTUBE, sent there" in said, "doctor looked at the Postfix of the page, and proved it"
 
 
+@pytest.mark.slow
 def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
     (lines,) = (lines for title, lines in _tasks("README.md") if title == "Try it")
     assert len(lines) > 10
