@@ -67,7 +67,7 @@ def test_a_door_that_is_closed_is_not_looked_at(tmp_path: Path) -> None:
 
 def test_a_next_hop_that_answers(tmp_path: Path, postconf: Path) -> None:
     with hop(tmp_path / "hop", b"220 hop\r\n", b"250-hop\r\n250 PIPELINING\r\n"):
-        assert looked(tmp_path)["next hop"] == (State.FINE, f"an LMTP server answers on unix:{tmp_path}/hop")
+        assert looked(tmp_path)["next hop"] == (State.OK, f"an LMTP server answers on unix:{tmp_path}/hop")
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_a_next_hop_that_answers(tmp_path: Path, postconf: Path) -> None:
 def test_a_next_hop_that_is_something_else(tmp_path: Path, postconf: Path, says: bytes, word: str) -> None:
     with hop(tmp_path / "hop", says):
         state, words = looked(tmp_path)["next hop"]
-        assert state is State.WRONG
+        assert state is State.FAIL
         assert word in words
 
 
 def test_a_next_hop_that_is_away(tmp_path: Path, postconf: Path) -> None:
     state, words = looked(tmp_path)["next hop"]
-    assert state is State.WRONG
+    assert state is State.FAIL
     assert words.endswith("mail waits in the queue")
 
 
@@ -103,9 +103,9 @@ def test_whether_postfix_delivers_to_us(tmp_path: Path, postconf: Path, line: st
 
 def test_a_door_by_tcp(tmp_path: Path, postconf: Path) -> None:
     postconf.write_text("virtual_transport = lmtp:inet:127.0.0.1:2424\n")
-    assert looked(tmp_path, doors__delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.FINE
+    assert looked(tmp_path, doors__delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.OK
 
 
 def test_a_wait_that_is_shorter_than_a_batch_is_told(tmp_path: Path, postconf: Path) -> None:
     found = looked(tmp_path, doors__delivery__journal_wait_s=0.1, journal__batch_s=0.25)
-    assert found["next hop"][0] is State.LOOK
+    assert found["next hop"][0] is State.WARN

@@ -101,10 +101,10 @@ def test_every_door_is_knocked_at_in_its_own_words(open_folder: Path, door: str)
     with answering(path, answer, heard, greets=not hello):
         said = looked(open_folder, **settings)
     assert heard == [hello], "nobody speaks before a mail server has greeted him"
-    assert any((State.FINE, f"{who} answers on unix:{path}") == one for one in said.values()), said
+    assert any((State.OK, f"{who} answers on unix:{path}") == one for one in said.values()), said
     with answering(path, b"what?\r\n", greets=not hello):
         said = looked(open_folder, **settings)
-    assert any(one[0] is State.WRONG for one in said.values()), said
+    assert any(one[0] is State.FAIL for one in said.values()), said
 
 
 @pytest.mark.parametrize("door", ["proxy", "delivery"])
@@ -113,7 +113,7 @@ def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(open_fold
     with answering(path, b"421 4.3.0 no next hop\r\n", greets=True):
         said = looked(open_folder, **{f"doors__{door}__listen": f"unix:{path}"})
     words = f"answers on unix:{path} and lets nobody in now: the log says why"
-    assert any(one[0] is State.WRONG and one[1].endswith(words) for one in said.values()), said
+    assert any(one[0] is State.FAIL and one[1].endswith(words) for one in said.values()), said
 
 
 def test_the_proxy_is_open_while_its_next_hop_is(open_folder: Path) -> None:
@@ -127,22 +127,22 @@ def test_the_proxy_is_open_while_its_next_hop_is(open_folder: Path) -> None:
 
 def test_a_house_without_doors(open_folder: Path) -> None:
     said = looked(open_folder, doors__milter__listen="")
-    assert said == {"door": (State.WRONG, NONE_OPEN)}
+    assert said == {"door": (State.FAIL, NONE_OPEN)}
     assert list(postfix(asked(open_folder, doors__milter__listen=""))) == []
 
 
 def test_doors_where_nobody_listens(open_folder: Path) -> None:
     said = looked(open_folder, doors__policy_service__listen=f"unix:{open_folder}/policy.sock")
     assert said["door"] == (
-        State.WRONG,
+        State.FAIL,
         f"nothing listens on unix:{open_folder}/milter.sock: the daemon does not run",
     )
-    assert said["policy service"][0] is State.WRONG
-    assert said["socket"] == (State.FINE, f"{open_folder} can hold it")
+    assert said["policy service"][0] is State.FAIL
+    assert said["socket"] == (State.OK, f"{open_folder} can hold it")
     assert "path" not in said
     said = looked(open_folder, doors__policy_service__listen="unix:/nowhere/at-all/policy.sock")
     assert said["socket"] == (
-        State.WRONG,
+        State.FAIL,
         "/nowhere/at-all is not there: make it, or set doors.policy_service.listen elsewhere",
     )
 
@@ -161,7 +161,7 @@ def test_a_port_that_somebody_else_has(open_folder: Path) -> None:
         said = looked(open_folder, doors__policy_service__listen=f"inet:{port}@127.0.0.1")
         thread.join(30)
     state, words = said["policy service"]
-    assert state is State.WRONG
+    assert state is State.FAIL
     assert str(port) in words
 
 
@@ -170,12 +170,12 @@ def test_another_program_at_the_policy_services_address(open_folder: Path, answe
     path = open_folder / "policy.sock"
     with answering(path, answer):
         state, words = looked(open_folder, doors__policy_service__listen=f"unix:{path}")["policy service"]
-    assert (state, words) == (State.WRONG, f"something listens on unix:{path} and is no policy service")
+    assert (state, words) == (State.FAIL, f"something listens on unix:{path} and is no policy service")
 
 
 def test_a_policy_service_at_the_milters_address(open_folder: Path) -> None:
     with answering(open_folder / "milter.sock", b"action=DUNNO\n\n"):
-        assert looked(open_folder)["door"][0] is State.WRONG
+        assert looked(open_folder)["door"][0] is State.FAIL
 
 
 def test_a_folder_that_is_closed_to_the_mail_server(open_folder: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_folder_that_is_closed_to_the_mail_server(open_folder: Path) -> None:
     path = open_folder / "closed/policy.sock"
     said = looked(open_folder, doors__policy_service__listen=f"unix:{path}")
     assert said["path"] == (
-        State.LOOK,
+        State.WARN,
         f"{open_folder}/closed is closed to others: can the mail server's user get to {path}?",
     )
 
@@ -222,8 +222,8 @@ def test_postfix_asks_the_policy_service(
 ) -> None:
     said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=listen)
     where = main.partition(" ")[0]
-    assert said["policy client"] == (State.FINE, f"Postfix asks us in {where}")
-    assert said["mail server smtp/inet"][0] is State.LOOK, "it is no milter"
+    assert said["policy client"] == (State.OK, f"Postfix asks us in {where}")
+    assert said["mail server smtp/inet"][0] is State.WARN, "it is no milter"
 
 
 NOT_ASKED = {
@@ -244,7 +244,7 @@ def test_postfix_does_not_ask_the_policy_service(
     state, words = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=listen)[
         "policy client"
     ]
-    assert state is State.LOOK
+    assert state is State.WARN
     assert words.startswith(
         "Postfix does not ask us; put last into smtpd_recipient_restrictions: check_policy_service { "
     )
@@ -264,7 +264,7 @@ def test_postfix_asks_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     main = f"smtpd_milters = unix:{tmp_path}/milter.sock\n" + ASKED["helo"][0] + ASKED["sender, by name"][0]
     said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=INET)
     state, words = said["policy client"]
-    assert state is State.LOOK
+    assert state is State.WARN
     assert "in smtpd_helo_restrictions and smtpd_sender_restrictions and as a milter" in words
 
 

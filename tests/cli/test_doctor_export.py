@@ -15,7 +15,7 @@ from oborona.config import Export
 from oborona.milter.exporting.files import NETWORKS, Files, tables
 
 
-@pytest.mark.parametrize(("age_s", "state"), [(0, State.FINE), (230, State.FINE), (250, State.WRONG)])
+@pytest.mark.parametrize(("age_s", "state"), [(0, State.OK), (230, State.OK), (250, State.FAIL)])
 def test_tables_that_nobody_keeps_up_are_told(tmp_path: Path, age_s: float, state: State) -> None:
     Files(Export(folder=str(tmp_path))).write(tables({}, {}))
     at = time.time() - age_s
@@ -27,7 +27,7 @@ def test_tables_that_nobody_keeps_up_are_told(tmp_path: Path, age_s: float, stat
 
 def test_tables_that_are_not_there_are_told(tmp_path: Path) -> None:
     (report,) = export(Asked(None, None, (f"export.folder={tmp_path}",)))
-    assert report.state is State.WRONG
+    assert report.state is State.FAIL
     assert "No such file" in report.words
 
 

@@ -72,24 +72,24 @@ COMMANDS = [{"command": "batch"}, {"command": "mailboxCreate"}]
 
 def test_none_are_set(tmp_path: Path) -> None:
     assert looked(tmp_path) == [
-        (State.LOOK, "none are set: what turns out to be spam later stays where it is")
+        (State.WARN, "none are set: what turns out to be spam later stays where it is")
     ]
 
 
 def test_something_is_missing(tmp_path: Path) -> None:
     ((state, words),) = looked(tmp_path, kind="imap")
-    assert state is State.WRONG
+    assert state is State.FAIL
     assert "mailboxes.master_user and mailboxes.master_password_file" in words
 
 
 @pytest.mark.parametrize(
     ("status", "said", "state", "words"),
     [
-        (200, COMMANDS, State.FINE, "the API of Dovecot answers"),
-        (200, COMMANDS[:1], State.WRONG, "does not know mailboxCreate"),
-        (200, {"hello": 1}, State.WRONG, "no answer"),
-        (401, None, State.WRONG, "does not know the key"),
-        (500, None, State.WRONG, "status 500"),
+        (200, COMMANDS, State.OK, "the API of Dovecot answers"),
+        (200, COMMANDS[:1], State.FAIL, "does not know mailboxCreate"),
+        (200, {"hello": 1}, State.FAIL, "no answer"),
+        (401, None, State.FAIL, "does not know the key"),
+        (500, None, State.FAIL, "status 500"),
     ],
 )
 def test_the_api(tmp_path: Path, key: Path, status: int, said: object, state: State, words: str) -> None:
@@ -103,14 +103,14 @@ def test_nobody_there_and_a_key_that_all_may_read(tmp_path: Path, key: Path) -> 
     with api(200, COMMANDS) as url:
         pass
     reports = looked(tmp_path, kind="doveadm", url=url, key_file=key)
-    assert [state for state, _ in reports] == [State.WRONG, State.LOOK]
+    assert [state for state, _ in reports] == [State.FAIL, State.WARN]
     assert "everybody may read it" in reports[1][1]
 
 
 def test_a_key_on_the_way_to_another_machine(tmp_path: Path, key: Path) -> None:
     url = "http://127.0.0.1.nip.invalid:1/doveadm/v1"
     reports = looked(tmp_path, kind="doveadm", url=url, key_file=key)
-    assert [state for state, _ in reports] == [State.WRONG, State.LOOK]
+    assert [state for state, _ in reports] == [State.FAIL, State.WARN]
     assert "without TLS" in reports[1][1]
 
 
@@ -119,18 +119,18 @@ def test_imap(tmp_path: Path, key: Path) -> None:
         port = url.split(":")[2].split("/")[0]
         settings = {"master_user": "m", "master_password_file": key, "imap_tls": "tls"}
         ((state, words),) = looked(tmp_path, kind="imap", imap=f"inet:{port}@127.0.0.1", **settings)
-        assert state is State.WRONG
+        assert state is State.FAIL
         assert "TLS" in words or "SSL" in words
     ((state, words),) = looked(tmp_path, kind="imap", imap=f"inet:{port}@127.0.0.1", **settings)
-    assert (state, "refused" in words) == (State.WRONG, True)
+    assert (state, "refused" in words) == (State.FAIL, True)
 
 
 def test_maildirs(tmp_path: Path) -> None:
     (tmp_path / "mail").mkdir()
     for template, state in (
-        (f"{tmp_path}/mail/{{local}}/Maildir", State.FINE),
-        (f"{tmp_path}/mail/u-{{local}}", State.FINE),
-        (f"{tmp_path}/none/{{local}}", State.WRONG),
+        (f"{tmp_path}/mail/{{local}}/Maildir", State.OK),
+        (f"{tmp_path}/mail/u-{{local}}", State.OK),
+        (f"{tmp_path}/none/{{local}}", State.FAIL),
     ):
         ((found, words),) = looked(tmp_path, kind="maildir", maildir=template)
         assert found is state, words

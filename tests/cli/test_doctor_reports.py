@@ -41,13 +41,13 @@ def test_a_door_that_is_closed_is_no_matter(tmp_path: Path) -> None:
 
 def test_addresses_without_a_door_are_wrong(tmp_path: Path) -> None:
     ((state, words),) = looked(tmp_path, report_spam="spam@b.example")
-    assert state is State.WRONG
+    assert state is State.FAIL
     assert "intake.mail_listen is not" in words
 
 
 def test_a_door_without_addresses_takes_nothing(tmp_path: Path) -> None:
     away, nothing = looked(tmp_path, mail_listen=f"unix:{tmp_path}/reports.sock")
-    assert away[0] is State.LOOK
+    assert away[0] is State.WARN
     assert "reports wait in the queue" in away[1]
     assert "no address is for reports" in nothing[1]
 
@@ -56,8 +56,8 @@ def test_the_door_and_postfix_are_asked(tmp_path: Path) -> None:
     settings = {"mail_listen": f"unix:{tmp_path}/r.sock", "report_spam": "spam@b.example"}
     with hop(tmp_path / "r.sock", b"220 x\r\n", b"250 x\r\n"):
         door, known = looked(tmp_path, **settings)
-    assert door[0] is State.FINE
-    assert known == (State.FINE, "Postfix's transport_maps know the addresses of reports")
+    assert door[0] is State.OK
+    assert known == (State.OK, "Postfix's transport_maps know the addresses of reports")
     _, missing = looked(tmp_path, **settings, report_ham="ham@b.example")
-    assert missing[0] is State.LOOK
+    assert missing[0] is State.WARN
     assert "lead no mail for ham@b.example to us" in missing[1]

@@ -177,7 +177,7 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
         assert f"can't learn now ({trouble}); what was said is written down, and waits" in found.stderr
         assert "and can't learn" in run("model", "status").stdout
     settle(trainer(state)).close()
-    assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [("trainer", State.WRONG)]
+    assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [("trainer", State.FAIL)]
 
 
 def test_the_doctor_says_how_the_model_is(run: Run, mail: Path, tmp_path: Path) -> None:

@@ -216,13 +216,13 @@ def test_a_check_for_a_recipient_asks_their_lists(run: Run) -> None:
 
 def test_the_doctor_counts_and_says_what_is_wrong(run: Run, tmp_path: Path) -> None:
     asked = Asked(None, tmp_path / "state", ())
-    assert [one.state for one in personal(asked)] == [State.FINE]
+    assert [one.state for one in personal(asked)] == [State.OK]
     run("personal", "allow", JOE, ANN)
     run("personal", "import", JOE, "-", stdin=b"E-mail\nbob@b.example\n")
     (fine,) = personal(asked)
     assert fine.words.endswith("1 persons, 1 entries, 1 contacts")
     (tmp_path / "state" / FILE).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
     (wrong,) = personal(asked)
-    assert wrong.state is State.WRONG
+    assert wrong.state is State.FAIL
     assert "is damaged" in run("personal", "show", JOE, status=74).stderr
     assert "judged without lists of recipients" in run("check", "-", "--rcpt", JOE, stdin=LETTER).stderr

@@ -26,7 +26,7 @@ def test_the_doctor_names_each_database_and_its_day(tmp_path: Path) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES, kind="Example-Country")
     today = time.strftime("%Y-%m-%d", time.gmtime())
     (report,) = looked(country_file=country)
-    assert report == Report("database of country", State.FINE, f"{country}: Example-Country, of {today}")
+    assert report == Report("database of country", State.OK, f"{country}: Example-Country, of {today}")
     assert looked() == []
 
 
@@ -34,10 +34,10 @@ def test_the_doctor_hints_at_an_old_database(tmp_path: Path, monkeypatch: pytest
     country = database(tmp_path / "country.mmdb", COUNTRIES)
     now = time.time()
     monkeypatch.setattr("oborona.cli.doctor_places.time.time", lambda: now + 59 * 86_400)
-    assert looked(country_file=country)[0].state is State.FINE
+    assert looked(country_file=country)[0].state is State.OK
     monkeypatch.setattr("oborona.cli.doctor_places.time.time", lambda: now + 61 * 86_400)
     (report,) = looked(country_file=country)
-    assert report.state is State.LOOK
+    assert report.state is State.WARN
     assert "older than 60 days" in report.words
 
 
@@ -47,7 +47,7 @@ def test_the_doctor_says_what_is_wrong(tmp_path: Path) -> None:
     odd.write_text("no database")
     for file, words in ((systems, "names a country"), (odd, "no database in MaxMind's format"), (tmp_path / "none.mmdb", "cannot be read")):  # fmt: skip
         (report,) = looked(country_file=file)
-        assert report.state is State.WRONG
+        assert report.state is State.FAIL
         assert words in report.words
         assert str(file) in report.words
 

@@ -426,12 +426,12 @@ def test_no_store_no_state_and_a_damaged_one_are_said_in_one_line(tmp_path: Path
 
 def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(None, state, ())
-    assert [one.state for one in doctor_pins.pins(asked)] == [State.LOOK]
+    assert [one.state for one in doctor_pins.pins(asked)] == [State.WARN]
     run(state, "set", "192.0.2.1", "bad", "--reason", "x")
     run(state, "set", "192.0.2.2", "good", "--reason", "x", "--for", "1d")
     path = state / FILE
     assert list(doctor_pins.pins(asked)) == [
-        Report("pins", State.FINE, f"{path}: 1 good, 1 bad in force, 1 of them for ever")
+        Report("pins", State.OK, f"{path}: 1 good, 1 bad in force, 1 of them for ever")
     ]
     write(state, Status(worker=3, pid=1, time=time.time(), policy="x", pins_stale=True, pins={"bad": 1}))
     assert [one.words for one in doctor_pins.pins(asked)][1:] == [
@@ -441,4 +441,4 @@ def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert 'oborona_pins{flag="bad",worker="3"} 1.0' in exposed
     assert 'oborona_pins_stale{worker="3"} 1.0' in exposed
     path.write_bytes(b"\xff" * 5000)
-    assert [one.state for one in doctor_pins.pins(asked)] == [State.WRONG, State.WRONG]
+    assert [one.state for one in doctor_pins.pins(asked)] == [State.FAIL, State.FAIL]

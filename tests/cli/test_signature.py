@@ -205,13 +205,13 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tm
         return list(doctor_signatures.signatures(Asked(None, state, ())))
 
     (report,) = said()
-    assert (report.state, "is not there yet" in report.words) == (State.LOOK, True)
+    assert (report.state, "is not there yet" in report.words) == (State.WARN, True)
     run("signature", "add", "cheap pills by post", "--reason", "x")
     run("signature", "add", "cheap pills by mail", "--reason", "x", "--shadow")
     run("signature", "add", "cheap pills by car", "--reason", "x")
     run("signature", "expire", "s3", "now")
     (report,) = said()
-    assert report.state is State.FINE
+    assert report.state is State.OK
     assert (
         "2 in force (0 of policy files, 1 in shadow mode), 4015 marks, 1 expired, 0 proposals wait"
         in report.words
@@ -220,8 +220,8 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tm
     write(
         state, Status(worker=1, pid=1, time=now, policy="x", signatures={"broken": 2}, signatures_stale=True)
     )
-    assert [one.state for one in said()] == [State.FINE, State.WRONG, State.LOOK]
+    assert [one.state for one in said()] == [State.OK, State.FAIL, State.WARN]
     for file in state.glob("signatures.db*"):
         file.unlink()
     (state / "signatures.db").write_text("no database at all, but long enough to be one of them")
-    assert (said()[0].state, "is damaged" in said()[0].words) == (State.WRONG, True)
+    assert (said()[0].state, "is damaged" in said()[0].words) == (State.FAIL, True)

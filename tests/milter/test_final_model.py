@@ -105,16 +105,16 @@ def test_the_doctor_says_which_model_is_in_use_and_what_workers_refuse(path: Pat
 
     worker(0, final=used)
     (fine,) = final(asked)
-    assert (fine.state, used in fine.words) == (State.FINE, True)
+    assert (fine.state, used in fine.words) == (State.OK, True)
     worker(0, final="")
     worker(1, final_wrong="it sees what is not known here")
     assert [(one.state, one.words.partition(":")[0]) for one in final(asked)][1:] == [
-        (State.LOOK, "worker 0 does not use it yet"),
-        (State.WRONG, "worker 1"),
+        (State.WARN, "worker 0 does not use it yet"),
+        (State.FAIL, "worker 1"),
     ]
     put(path, b"broken")
     (wrong,) = final(asked)
-    assert (wrong.state, str(path) in wrong.words) == (State.WRONG, True)
+    assert (wrong.state, str(path) in wrong.words) == (State.FAIL, True)
 
 
 @pytest.mark.parametrize("kind", BROKEN)

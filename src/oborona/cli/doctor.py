@@ -81,7 +81,7 @@ def doctor(asked: Asked, as_json: bool, folder: Path | None) -> None:
         echo_json([Finding(one.what, one.state.value, one.words, one.hint)._asdict() for one in reports])
     else:
         _print(reports)
-    if any(report.state is State.WRONG for report in reports):
+    if any(report.state is State.FAIL for report in reports):
         click.get_current_context().exit(1)
 
 
@@ -100,7 +100,7 @@ def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
             file = f"{error.filename}: " if isinstance(error, PermissionError) and error.filename else ""
             yield Report(
                 what.strip("_"),
-                State.LOOK,
+                State.WARN,
                 f"can't be looked at: {file}{words}",
                 "run this as root or as the daemon's user" if os.geteuid() else "",
             )
@@ -109,7 +109,7 @@ def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
 def _print(reports: list[Report]) -> None:
     table = Table("", "what", "finding", show_edge=False)
     table.columns[2].overflow = "fold"  # the end of a path is what tells it from others
-    colours = {State.FINE: "green", State.LOOK: "yellow", State.WRONG: "red"}
+    colours = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
     for report in reports:
         words = f"{report.words}\n→ {report.hint}" if report.hint else report.words
         table.add_row(f"[{colours[report.state]}]{report.state}[/]", escape(report.what), escape(words))
@@ -118,14 +118,14 @@ def _print(reports: list[Report]) -> None:
 
 def _policy(asked: Asked) -> Iterator[Report]:
     yield Report(
-        "settings", State.FINE, str(asked.loaded.file or "defaults")
+        "settings", State.OK, str(asked.loaded.file or "defaults")
     )  # what is wrong there ends every command
     contact = asked.loaded.settings.site.contact
     if contact:
-        yield Report("contact", State.FINE, contact)
+        yield Report("contact", State.OK, contact)
     else:
         yield Report(
-            "contact", State.LOOK, "refusals say nobody to ask: set site.contact to a URL or mail address"
+            "contact", State.WARN, "refusals say nobody to ask: set site.contact to a URL or mail address"
         )
     yield _try("policy", lambda: f"{len(asked.policy().rules)} rules, version {asked.policy().version}")
     yield from policy_files(asked)
@@ -135,22 +135,22 @@ def _policy(asked: Asked) -> Iterator[Report]:
 def _state(asked: Asked) -> Iterator[Report]:
     folder = asked.state
     if not folder.is_dir():
-        yield Report("state", State.LOOK, f"{folder} is not there; the daemon makes it when it first starts")
+        yield Report("state", State.WARN, f"{folder} is not there; the daemon makes it when it first starts")
         return
     if not os.access(folder, os.W_OK | os.X_OK):
         yield Report(
-            "state", State.LOOK, f"{folder}: not writable for who asks now; run this as the daemon's user"
+            "state", State.WARN, f"{folder}: not writable for who asks now; run this as the daemon's user"
         )
     else:
-        yield Report("state", State.FINE, f"{folder} can be written")
+        yield Report("state", State.OK, f"{folder} can be written")
     free = shutil.disk_usage(folder).free
-    yield Report("disk", State.FINE if free > ROOM else State.WRONG, f"{free / (1 << 20):,.0f} MiB free")
+    yield Report("disk", State.OK if free > ROOM else State.FAIL, f"{free / (1 << 20):,.0f} MiB free")
     yield _try("secret", lambda: _secret(folder))
     journal = folder / JOURNAL
     if journal.exists():
         yield _try("journal", lambda: asyncio.run(_journal(journal)))
     else:
-        yield Report("journal", State.LOOK, f"{journal} is not there yet")
+        yield Report("journal", State.WARN, f"{journal} is not there yet")
 
 
 def _secret(folder: Path) -> str:
@@ -166,6 +166,6 @@ async def _journal(path: Path) -> str:
 
 def _try(what: str, looked: Callable[[], str]) -> Report:
     try:
-        return Report(what, State.FINE, looked())
+        return Report(what, State.OK, looked())
     except (OboronaError, StoreError) as error:
-        return Report(what, State.WRONG, str(error))
+        return Report(what, State.FAIL, str(error))

@@ -24,37 +24,37 @@ def counters(asked: Asked) -> Iterator[Report]:
     folder = asked.state / COUNTERS
     settings = asked.loaded.settings
     if settings.counters.store != "cluster" and not folder.is_dir():
-        yield Report("counters", State.LOOK, f"{folder} is not there yet")
+        yield Report("counters", State.WARN, f"{folder} is not there yet")
         return
     try:
         found = look(settings, asked.state, time.time())
     except (ConfigError, StoreError) as error:
-        yield Report("counters", State.WRONG, str(error))
+        yield Report("counters", State.FAIL, str(error))
     else:
         if isinstance(found, ClusterStats):
             yield from _nodes(found)
         else:
-            yield Report("counters", State.FINE, f"{folder} can be read: {found.records:,} records")
+            yield Report("counters", State.OK, f"{folder} can be read: {found.records:,} records")
         yield _backlog(found)
     for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
         try:
             held = holder(asked.state / name)
         except StoreError as error:
-            yield Report("process", State.LOOK, f"unknown: {error}")
+            yield Report("process", State.WARN, f"unknown: {error}")
         else:
             if held is not None:
-                yield Report("process", State.FINE, str(held))
+                yield Report("process", State.OK, str(held))
 
 
 def _nodes(found: ClusterStats) -> Iterator[Report]:
     for node in found.nodes:
         words = f"{node.address}, {node.role}: {node.trouble or f'answers, {node.slots:,} slots'}"
-        away = State.WRONG if node.role == "primary" else State.LOOK
-        yield Report("node", away if node.trouble else State.FINE, words)
+        away = State.FAIL if node.role == "primary" else State.WARN
+        yield Report("node", away if node.trouble else State.OK, words)
     homeless = SLOTS - sum(node.slots for node in found.nodes if node.role == "primary")
     if homeless:
         words = f"no node has {homeless:,} of {SLOTS:,} slots: what is counted there waits here"
-        yield Report("cluster", State.WRONG, words)
+        yield Report("cluster", State.FAIL, words)
 
 
 def _backlog(found: Stats | ClusterStats) -> Report:
@@ -62,9 +62,9 @@ def _backlog(found: Stats | ClusterStats) -> Report:
     places = f"{size(outbox)} in the outbox, " if outbox else ""
     waits = f"{places}{size(found.waiting_bytes)} in spools, the oldest {found.lag_s:.1f} s old"
     if found.lag_s <= LAG_S:
-        return Report("backlog", State.FINE, waits)
+        return Report("backlog", State.OK, waits)
     if found.writer is None:
-        return Report("backlog", State.LOOK, f"{waits}: nobody writes the counters, start the daemon")
+        return Report("backlog", State.WARN, f"{waits}: nobody writes the counters, start the daemon")
     if found.writer == UNKNOWN:
-        return Report("backlog", State.LOOK, f"{waits}; who writes the counters is {UNKNOWN}")
-    return Report("backlog", State.WRONG, f"{waits}: {found.writer} does not keep up; its log says why")
+        return Report("backlog", State.WARN, f"{waits}; who writes the counters is {UNKNOWN}")
+    return Report("backlog", State.FAIL, f"{waits}: {found.writer} does not keep up; its log says why")

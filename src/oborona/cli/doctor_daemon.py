@@ -33,20 +33,20 @@ def daemon(asked: Asked) -> Iterator[Report]:
         workers = status.read(asked.state, now)
     except StoreError as error:
         yield Report(
-            what, State.LOOK, f"can't be looked at: {error}", "run this as root or as the daemon's user"
+            what, State.WARN, f"can't be looked at: {error}", "run this as root or as the daemon's user"
         )
         return
     if held is None:
-        yield Report(what, State.WRONG, f"no workers run on {asked.state}{why}", f"start it: {START}")
+        yield Report(what, State.FAIL, f"no workers run on {asked.state}{why}", f"start it: {START}")
         return
     wanted = asked.loaded.settings.worker.processes or len(os.sched_getaffinity(0))
     age_s = now - held.since.timestamp()
     if not workers or (len(workers) < wanted and age_s > STARTING_S):
-        state = State.LOOK if age_s <= STARTING_S else State.WRONG
+        state = State.WARN if age_s <= STARTING_S else State.FAIL
         yield Report(
             what, state, f"{held}: {len(workers)} of {wanted} workers serve{why}", "its log says more"
         )
         return
-    yield Report(what, State.FINE, f"{held}: {len(workers)} workers serve")
+    yield Report(what, State.OK, f"{held}: {len(workers)} workers serve")
     if trouble is not None and now - trouble.time < LATELY_S:
-        yield Report("process", State.LOOK, why.removeprefix("; "), "its log says more")
+        yield Report("process", State.WARN, why.removeprefix("; "), "its log says more")

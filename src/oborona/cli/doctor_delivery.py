@@ -27,7 +27,7 @@ def delivery(asked: Asked) -> Iterator[Report]:
     yield asyncio.run(_next_hop(settings.hop))
     if settings.journal_wait_s <= asked.loaded.settings.journal.batch_s:
         words = "doors.delivery.journal_wait_s is not more than journal.batch_s: who has lists is asked about mail that is not journaled yet"
-        yield Report("next hop", State.LOOK, words)
+        yield Report("next hop", State.WARN, words)
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if postconf is not None:
         yield _postfix(postconf, settings.address)
@@ -39,16 +39,16 @@ async def _next_hop(address: Address) -> Report:
             hop = await NextHop.open(address, "localhost")
     except PeerError as error:
         return Report(
-            "next hop", State.WRONG, f"something listens on {address} and is no LMTP server: {error}"
+            "next hop", State.FAIL, f"something listens on {address} and is no LMTP server: {error}"
         )
     except TimeoutError:
-        return Report("next hop", State.WRONG, f"{address} does not answer within {WAIT_S:g} s")
+        return Report("next hop", State.FAIL, f"{address} does not answer within {WAIT_S:g} s")
     except OSError as error:
         return Report(
-            "next hop", State.WRONG, f"{address}: {error.strerror or error}; mail waits in the queue"
+            "next hop", State.FAIL, f"{address}: {error.strerror or error}; mail waits in the queue"
         )
     hop.leave()
-    return Report("next hop", State.FINE, f"an LMTP server answers on {address}")
+    return Report("next hop", State.OK, f"an LMTP server answers on {address}")
 
 
 def _postfix(postconf: str, address: Address) -> Report:
@@ -58,15 +58,15 @@ def _postfix(postconf: str, address: Address) -> Report:
             [postconf, *TRANSPORTS], capture_output=True, text=True, timeout=WAIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Report(what, State.LOOK, f"postconf: {error}")
+        return Report(what, State.WARN, f"postconf: {error}")
     lines = (line.partition(" =") for line in done.stdout.splitlines())
     said = {name: value.strip() for name, _, value in lines}
     ours = [name for name, value in said.items() if _is(address, value)]
     if ours:
-        return Report(what, State.FINE, f"Postfix delivers to us: {' and '.join(ours)}")
+        return Report(what, State.OK, f"Postfix delivers to us: {' and '.join(ours)}")
     return Report(
         what,
-        State.LOOK,
+        State.WARN,
         f"Postfix does not deliver to us; put into main.cf: virtual_transport = lmtp:{address.postfix}",
     )
 

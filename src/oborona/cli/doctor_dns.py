@@ -63,22 +63,22 @@ def judged(server: Server, root: Answer, nobody: Answer, *, took_ms: float) -> R
     what = f"resolver {server}"
     if root.outcome is Outcome.TEMPERROR:
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
-        return Report(what, State.LOOK, words)
+        return Report(what, State.WARN, words)
     if nobody.outcome is Outcome.FOUND:
         words = f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can be believed through it"
-        return Report(what, State.WRONG, words)
+        return Report(what, State.FAIL, words)
     if server.host in PUBLIC:
         return Report(
-            what, State.LOOK, "is everybody's: most DNS lists refuse it; run a resolver of your own"
+            what, State.WARN, "is everybody's: most DNS lists refuse it; run a resolver of your own"
         )
-    return Report(what, State.FINE, f"answers in {took_ms:.0f} ms")
+    return Report(what, State.OK, f"answers in {took_ms:.0f} ms")
 
 
 async def _list(one: DnsList, asker: Asker) -> Report:
     health, what = Health([one]), f"DNS list {one.name}"
     probes = health.due(0.0)
     if not probes:
-        return Report(what, State.FINE, "has no test points; it is believed until its answers tell otherwise")
+        return Report(what, State.OK, "has no test points; it is believed until its answers tell otherwise")
     started = time.monotonic()
     answers = await asyncio.gather(*(asker.ask(probe.name, Kind.A) for probe in probes))
     took = (time.monotonic() - started) * 1000
@@ -86,8 +86,8 @@ async def _list(one: DnsList, asker: Asker) -> Report:
         health.heard(probe, answer, 0.0)
     (state,) = health.states()
     if state.state is ListState.HEALTHY:
-        return Report(what, State.FINE, f"{len(probes)} test points are right, {took:.0f} ms")
-    return Report(what, State.WRONG, f"counts nothing: {state.why}")
+        return Report(what, State.OK, f"{len(probes)} test points are right, {took:.0f} ms")
+    return Report(what, State.FAIL, f"counts nothing: {state.why}")
 
 
 def _workers(asked: Asked) -> Iterator[Report]:
@@ -96,11 +96,11 @@ def _workers(asked: Asked) -> Iterator[Report]:
     for one in status.read(asked.state, time.time()):
         what = f"resolver of worker {one.worker}"
         if one.dns_trouble:
-            yield Report(what, State.WRONG, f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing")
+            yield Report(what, State.FAIL, f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing")
         elif one.resolvers and one.resolvers != now_asked:
             yield Report(
                 what,
-                State.LOOK,
+                State.WARN,
                 f"asks {one.resolvers}; {now_asked} is set now",
                 "restart the daemon if it stays so",
             )
@@ -108,4 +108,4 @@ def _workers(asked: Asked) -> Iterator[Report]:
             if listed.state == ListState.SICK:
                 since = datetime.fromtimestamp(listed.since, UTC).isoformat(sep=" ", timespec="seconds")
                 words = f"worker {one.worker} does not ask it since {since}: {listed.why}"
-                yield Report(f"DNS list {name}", State.LOOK, words)
+                yield Report(f"DNS list {name}", State.WARN, words)

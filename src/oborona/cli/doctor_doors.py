@@ -22,7 +22,7 @@ def doors(asked: Asked) -> Iterator[Report]:
     """Knock at each door that the settings open."""
     settings = asked.loaded.settings
     if not any_open(settings):
-        yield Report("door", State.WRONG, NONE_OPEN)
+        yield Report("door", State.FAIL, NONE_OPEN)
     for door in knocks(settings):
         yield from _knock(door)
         if isinstance(door.address, UnixAddress):
@@ -30,7 +30,7 @@ def doors(asked: Asked) -> Iterator[Report]:
             closed = closed_folder(Path(path))
             if closed is not None:
                 words = f"{closed} is closed to others: can the mail server's user get to {path}?"
-                yield Report("path", State.LOOK, words)
+                yield Report("path", State.WARN, words)
 
 
 def _knock(door: Knock) -> Iterator[Report]:
@@ -40,17 +40,17 @@ def _knock(door: Knock) -> Iterator[Report]:
             peer.sendall(door.hello)
             heard = peer.recv(HEARD)
         if door.reply.match(heard):
-            yield Report(door.name, State.FINE, f"a {door.kind} answers on {address}")
+            yield Report(door.name, State.OK, f"a {door.kind} answers on {address}")
         elif door.closed and heard.startswith(door.closed):
             words = f"a {door.kind} answers on {address} and lets nobody in now: the log says why"
-            yield Report(door.name, State.WRONG, words)
+            yield Report(door.name, State.FAIL, words)
         else:
-            yield Report(door.name, State.WRONG, f"something listens on {address} and is no {door.kind}")
+            yield Report(door.name, State.FAIL, f"something listens on {address} and is no {door.kind}")
     except (FileNotFoundError, ConnectionRefusedError):
-        yield Report(door.name, State.WRONG, f"nothing listens on {address}: the daemon does not run")
+        yield Report(door.name, State.FAIL, f"nothing listens on {address}: the daemon does not run")
         yield _bindable(door)
     except OSError as error:
-        yield Report(door.name, State.WRONG, f"{address}: {error.strerror or error}")
+        yield Report(door.name, State.FAIL, f"{address}: {error.strerror or error}")
 
 
 def _connect(address: Address) -> socket.socket:
@@ -72,20 +72,20 @@ def _bindable(door: Knock) -> Report:
         folder = Path(address.path).parent
         if Path(address.path).exists() and not Path(address.path).is_socket():
             return Report(
-                "socket", State.WRONG, f"{address.path} is there and is no socket: it is not removed"
+                "socket", State.FAIL, f"{address.path} is there and is no socket: it is not removed"
             )
         if not folder.is_dir():
             return Report(
-                "socket", State.WRONG, f"{folder} is not there: make it, or set {door.setting} elsewhere"
+                "socket", State.FAIL, f"{folder} is not there: make it, or set {door.setting} elsewhere"
             )
         if not os.access(folder, os.W_OK | os.X_OK):
-            return Report("socket", State.WRONG, f"{folder} can't be written by who asks now")
-        return Report("socket", State.FINE, f"{folder} can hold it")
+            return Report("socket", State.FAIL, f"{folder} can't be written by who asks now")
+        return Report("socket", State.OK, f"{folder} can hold it")
     try:
         family = socket.AF_INET6 if address.v6 else socket.AF_INET
         with socket.socket(family) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind((address.host, address.port))
     except OSError as error:
-        return Report("socket", State.WRONG, f"{address}: {error.strerror}")
-    return Report("socket", State.FINE, f"{address} can be had")
+        return Report("socket", State.FAIL, f"{address}: {error.strerror}")
+    return Report("socket", State.OK, f"{address} can be had")

@@ -20,7 +20,7 @@ def engines(asked: Asked) -> Iterator[Report]:
     try:
         found = list(spoken(settings, site_name(asked.loaded), time.time))
     except ConfigError as error:
-        yield Report("engines", State.WRONG, str(error))
+        yield Report("engines", State.FAIL, str(error))
         return
     if found:
         yield from asyncio.run(_pings(found))
@@ -37,12 +37,12 @@ async def _ping(one: Spoken) -> Report:
         async with asyncio.timeout(one.settings.deadline_s):
             await one.client.ping()
     except TimeoutError:
-        return Report(what, State.WRONG, f"{where}: no answer within {one.settings.deadline_s:g} s")
+        return Report(what, State.FAIL, f"{where}: no answer within {one.settings.deadline_s:g} s")
     except (OboronaError, OSError) as error:
-        return Report(what, State.WRONG, f"{where}: {error}")
+        return Report(what, State.FAIL, f"{where}: {error}")
     finally:
         await one.client.close()
-    return Report(what, State.FINE, f"{where} answers")
+    return Report(what, State.OK, f"{where} answers")
 
 
 def _seen(asked: Asked) -> Iterator[Report]:
@@ -55,7 +55,7 @@ def _seen(asked: Asked) -> Iterator[Report]:
             if how.away:
                 yield Report(
                     f"engine {name}",
-                    State.WRONG,
+                    State.FAIL,
                     f"worker {worker.worker} does without it since {_clock(how.since)}: {how.why}",
                 )
 

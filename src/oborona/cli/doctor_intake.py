@@ -31,9 +31,9 @@ def intake(asked: Asked) -> Iterator[Report]:
     if settings.http_token_file:
         try:
             Tokens(Path(settings.http_token_file))
-            yield Report("tokens", State.FINE, f"{settings.http_token_file} can be used")
+            yield Report("tokens", State.OK, f"{settings.http_token_file} can be used")
         except ConfigError as error:
-            yield Report("tokens", State.WRONG, str(error))
+            yield Report("tokens", State.FAIL, str(error))
     if settings.spool:
         yield _spool(Path(settings.spool))
     if settings.listen and isinstance(settings.address, UnixAddress):
@@ -43,13 +43,13 @@ def intake(asked: Asked) -> Iterator[Report]:
 def _process(asked: Asked) -> Report:
     found = status.read_one(asked.state, status.IntakeStatus, time.time())
     if found is None:
-        return Report("intake", State.LOOK, "does not run, or not yet: nobody hears what people say")
+        return Report("intake", State.WARN, "does not run, or not yet: nobody hears what people say")
     if found.trouble:
-        return Report("intake", State.WRONG, f"what people say can't be written down: {found.trouble}")
+        return Report("intake", State.FAIL, f"what people say can't be written down: {found.trouble}")
     heard = sum(found.events.values())
     refused = sum(found.refused.values())
     return Report(
-        "intake", State.FINE, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use"
+        "intake", State.OK, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use"
     )
 
 
@@ -59,16 +59,16 @@ def _spool(folder: Path) -> Report:
         waiting = sum(not name.startswith(".") for name in (one.name for one in folder.iterdir()))
     except OSError as error:
         return Report(
-            "spool", State.WRONG, f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says"
+            "spool", State.FAIL, f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says"
         )
     if mode != CLOSED:
         words = (
             f"{folder} has mode {mode:04o}; it should have {CLOSED:04o}, so that no user sees another's mail"
         )
-        return Report("spool", State.LOOK, words)
+        return Report("spool", State.WARN, words)
     if waiting > WAITING:
-        return Report("spool", State.LOOK, f"{waiting} files wait in {folder}: was the intake away for long?")
-    return Report("spool", State.FINE, f"{folder}: {waiting} files wait")
+        return Report("spool", State.WARN, f"{waiting} files wait in {folder}: was the intake away for long?")
+    return Report("spool", State.OK, f"{folder}: {waiting} files wait")
 
 
 def _dovecot(address: UnixAddress) -> Iterator[Report]:
@@ -85,16 +85,16 @@ def _dovecot(address: UnixAddress) -> Iterator[Report]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Report("dovecot", State.LOOK, f"doveconf: {error}")
+        yield Report("dovecot", State.WARN, f"doveconf: {error}")
         return
     base, _, folder = done.stdout.strip().partition("\n")
     socket = Path(address.path)
     if not folder:
         yield Report(
-            "dovecot", State.LOOK, "Dovecot tells of nothing: install etc/dovecot/91-oborona-feedback.conf"
+            "dovecot", State.WARN, "Dovecot tells of nothing: install etc/dovecot/91-oborona-feedback.conf"
         )
     elif os.path.normpath(f"{base}/{folder}/feedback.sock") != os.path.normpath(socket):
         words = f"Dovecot looks for {base}/{folder}/feedback.sock, and intake.listen is {socket}"
-        yield Report("dovecot", State.WRONG, words)
+        yield Report("dovecot", State.FAIL, words)
     else:
-        yield Report("dovecot", State.FINE, f"Dovecot looks for {socket}")
+        yield Report("dovecot", State.OK, f"Dovecot looks for {socket}")

@@ -33,10 +33,10 @@ def mailboxes(asked: Asked) -> Iterator[Report]:
     mine = settings.mailboxes
     if mine.kind == "none":
         if settings.recheck.enabled:
-            yield Report(_WHAT, State.LOOK, "none are set: what turns out to be spam later stays where it is")
+            yield Report(_WHAT, State.WARN, "none are set: what turns out to be spam later stays where it is")
         return
     if missing := mine.missing():
-        yield Report(_WHAT, State.WRONG, missing)
+        yield Report(_WHAT, State.FAIL, missing)
         return
     try:
         match mine.kind:
@@ -49,7 +49,7 @@ def mailboxes(asked: Asked) -> Iterator[Report]:
             case _:
                 yield _maildir(mine.maildir)
     except ConfigError as error:
-        yield Report(_WHAT, State.WRONG, str(error))
+        yield Report(_WHAT, State.FAIL, str(error))
         return
     for path in filter(None, (mine.key_file, mine.master_password_file)):
         yield from _secret(Path(path))
@@ -60,15 +60,15 @@ async def _doveadm(api: Api, url: str) -> Report:
         async with asyncio.timeout(WAIT_S):
             names = await api.names()
     except TimeoutError:
-        return Report(_WHAT, State.WRONG, f"{url} does not answer within {WAIT_S:g} s")
+        return Report(_WHAT, State.FAIL, f"{url} does not answer within {WAIT_S:g} s")
     except PeerError as error:
-        return Report(_WHAT, State.WRONG, f"{error}; messages stay where they are")
+        return Report(_WHAT, State.FAIL, f"{error}; messages stay where they are")
     finally:
         await api.close()
     if lacking := NEEDED - names:
         words = f"{url} does not know {' and '.join(sorted(lacking))}: it takes Dovecot 2.3"
-        return Report(_WHAT, State.WRONG, words)
-    return Report(_WHAT, State.FINE, f"the API of Dovecot answers on {url}")
+        return Report(_WHAT, State.FAIL, words)
+    return Report(_WHAT, State.OK, f"the API of Dovecot answers on {url}")
 
 
 def _imap(settings: Settings) -> Report:
@@ -81,11 +81,11 @@ def _imap(settings: Settings) -> Report:
         finally:
             session.shutdown()
     except ssl.SSLError as error:
-        return Report(_WHAT, State.WRONG, f"{where}: TLS: {error.reason or error}")
+        return Report(_WHAT, State.FAIL, f"{where}: TLS: {error.reason or error}")
     except (OSError, IMAPClientError) as error:
-        return Report(_WHAT, State.WRONG, f"{where}: {error}; messages stay where they are")
+        return Report(_WHAT, State.FAIL, f"{where}: {error}; messages stay where they are")
     return Report(
-        _WHAT, State.FINE, f"an IMAP server answers on {where}; a login is tried with the first mailbox"
+        _WHAT, State.OK, f"an IMAP server answers on {where}; a login is tried with the first mailbox"
     )
 
 
@@ -93,19 +93,19 @@ def _maildir(template: str) -> Report:
     fixed = Path(template.partition("{")[0])
     folder = fixed if template[: len(str(fixed)) + 1].endswith("/") else fixed.parent
     if not folder.is_dir():
-        return Report(_WHAT, State.WRONG, f"{folder}: there is no such folder")
+        return Report(_WHAT, State.FAIL, f"{folder}: there is no such folder")
     if not os.access(folder, os.R_OK | os.X_OK):
         return Report(
-            _WHAT, State.LOOK, f"{folder}: not to be entered by who asks now; run this as the daemon's user"
+            _WHAT, State.WARN, f"{folder}: not to be entered by who asks now; run this as the daemon's user"
         )
-    return Report(_WHAT, State.FINE, f"Maildirs lie in {folder}")
+    return Report(_WHAT, State.OK, f"Maildirs lie in {folder}")
 
 
 def _exposed(host: str, *, plain: bool) -> Iterator[Report]:
     if plain and not _near(host):
         yield Report(
             _WHAT,
-            State.LOOK,
+            State.WARN,
             f"{host} is another machine, and what opens all mailboxes goes there without TLS",
         )
 
@@ -124,5 +124,5 @@ def _secret(path: Path) -> Iterator[Report]:
         return
     if mode & 0o007:
         yield Report(
-            _WHAT, State.LOOK, f"{path} opens all mailboxes and everybody may read it: chmod o= {path}"
+            _WHAT, State.WARN, f"{path} opens all mailboxes and everybody may read it: chmod o= {path}"
         )

@@ -30,16 +30,16 @@ def final(asked: Asked) -> Iterator[Report]:
         Forest(decode(octets), SCHEMA)
     except OboronaError as error:
         told = str(error) if str(path) in str(error) else f"{path}: {error}"
-        yield Report("final model", State.WRONG, told)
+        yield Report("final model", State.FAIL, told)
         return
-    yield Report("final model", State.FINE, f"{path}: version {version(octets)}")
+    yield Report("final model", State.OK, f"{path}: version {version(octets)}")
     for worker in status.read(asked.state, time.time()):
         if worker.final_wrong:
-            yield Report("final model", State.WRONG, f"worker {worker.worker}: {worker.final_wrong}")
+            yield Report("final model", State.FAIL, f"worker {worker.worker}: {worker.final_wrong}")
         elif worker.final != version(octets):
             yield Report(
                 "final model",
-                State.LOOK,
+                State.WARN,
                 f"worker {worker.worker} does not use it yet: it looks every second",
             )
 
@@ -49,7 +49,7 @@ def model(asked: Asked) -> Iterator[Report]:
     path, weights = asked.state / FILE, asked.state / WEIGHTS
     if not path.exists() or not weights.exists():
         yield Report(
-            "model", State.LOOK, f"{weights} is not there yet: the trainer makes it when it first starts"
+            "model", State.WARN, f"{weights} is not there yet: the trainer makes it when it first starts"
         )
         return
     least = asked.loaded.settings.learning.min_learned
@@ -58,30 +58,30 @@ def model(asked: Asked) -> Iterator[Report]:
             pass
         header = WeightsFile(weights).header
     except StoreError as error:
-        yield Report("model", State.WRONG, str(error))
+        yield Report("model", State.FAIL, str(error))
         return
     spam, ham = header.spam + header.base_spam, header.ham + header.base_ham
     learned = f"{weights}: version {header.version}, learned of {spam} messages of spam and {ham} of ham"
     if min(spam, ham) < least:
         yield Report(
-            "model", State.LOOK, f"{learned}; silent until it is {least} of each: `oborona learn` teaches it"
+            "model", State.WARN, f"{learned}; silent until it is {least} of each: `oborona learn` teaches it"
         )
     else:
-        yield Report("model", State.FINE, learned)
+        yield Report("model", State.OK, learned)
     found = status.read_one(asked.state, status.TrainerStatus, time.time())
     if found is None:
-        yield Report("trainer", State.LOOK, "does not run, or not yet: what people say waits")
+        yield Report("trainer", State.WARN, "does not run, or not yet: what people say waits")
     elif found.trouble:
-        yield Report("trainer", State.WRONG, f"can't learn, and what people say waits: {found.trouble}")
+        yield Report("trainer", State.FAIL, f"can't learn, and what people say waits: {found.trouble}")
     else:
         waiting = sum(number for key, number in found.words.items() if key.startswith("queued "))
-        yield Report("trainer", State.FINE, f"runs (pid {found.pid}); {waiting} words wait")
+        yield Report("trainer", State.OK, f"runs (pid {found.pid}); {waiting} words wait")
     if found is not None and found.events_trouble:
-        yield Report("events", State.WRONG, f"what people say waits to be decided: {found.events_trouble}")
+        yield Report("events", State.FAIL, f"what people say waits to be decided: {found.events_trouble}")
     elif found is not None and found.events_waiting:
-        yield Report("events", State.LOOK, f"{found.events_waiting} wait to be decided")
+        yield Report("events", State.WARN, f"{found.events_waiting} wait to be decided")
     for worker in status.read(asked.state, time.time()):
         if worker.model_wrong:
             yield Report(
-                "model", State.WRONG, f"worker {worker.worker} can't use the weights; its log says why"
+                "model", State.FAIL, f"worker {worker.worker} can't use the weights; its log says why"
             )

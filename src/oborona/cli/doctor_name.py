@@ -14,11 +14,11 @@ def name(asked: Asked) -> Iterator[Report]:
     """Look at the name that stands in Authentication-Results, and that no stranger may greet us with."""
     found = site_name(asked.loaded)
     if is_qualified(found):
-        yield Report("name", State.FINE, f"{found}: in Authentication-Results, and nobody else's HELO")
+        yield Report("name", State.OK, f"{found}: in Authentication-Results, and nobody else's HELO")
         return
     yield Report(
         "name",
-        State.LOOK,
+        State.WARN,
         f"{found!r} is no name that others could know: the milter takes the mail server's own where it says it, other doors have none;"
         " set site.name to the host name of your MX",
     )

@@ -17,20 +17,20 @@ def personal(asked: Asked) -> Iterator[Report]:
     """Look at the store of persons, and at what workers say of it."""
     path = asked.state / FILE
     if not path.exists():
-        yield Report("personal", State.FINE, "nobody has said anything of their own mail yet")
+        yield Report("personal", State.OK, "nobody has said anything of their own mail yet")
         return
     try:
         with Store(path, make=False) as store:
             there = store.counted()
         yield Report(
             "personal",
-            State.FINE,
+            State.OK,
             f"{path}: {there.persons} persons, {there.entries - there.contacts} entries, {there.contacts} contacts",
         )
     except StoreError as error:
-        yield Report("personal", State.WRONG, str(error))
+        yield Report("personal", State.FAIL, str(error))
     for worker in status.read(asked.state, time.time()):
         if worker.persons_stale:
             yield Report(
-                "personal", State.WRONG, f"worker {worker.worker} can't read the store; its log says why"
+                "personal", State.FAIL, f"worker {worker.worker} can't read the store; its log says why"
             )

@@ -21,12 +21,12 @@ def places(asked: Asked) -> Iterator[Report]:
         try:
             found = open_database(path, purposes)
         except ConfigError as error:
-            yield Report(what, State.WRONG, str(error))
+            yield Report(what, State.FAIL, str(error))
             continue
         words = f"{path}: {found.kind}, of {day(found.built)}"
         if time.time() - found.built > OLD_DAYS * 86_400:
             yield Report(
-                what, State.LOOK, f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/places.md)"
+                what, State.WARN, f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/places.md)"
             )
         else:
-            yield Report(what, State.FINE, words)
+            yield Report(what, State.OK, words)

@@ -24,11 +24,11 @@ def policy_files(asked: Asked) -> Iterator[Report]:
         return  # it is told with the policy itself
     for line in files(current):
         what, _, words = line.partition(": ")
-        yield Report(f"policy, {what}", State.FINE, words)
+        yield Report(f"policy, {what}", State.OK, words)
     if unchanged:
         yield Report(
             "policy layout",
-            State.LOOK,
+            State.WARN,
             f"{len(unchanged)} files in {asked.policy_folders.own} are copies of files that ship, and keep newer ones out;"
             " `oborona policy migrate --dry-run` shows what moving them would do",
         )
@@ -40,7 +40,7 @@ def policy(asked: Asked) -> Iterator[Report]:
     said = status.read_one(asked.state, status.PolicyStatus, now)
     workers = status.read(asked.state, now)
     if said is None:
-        state = State.WRONG if workers else State.LOOK
+        state = State.FAIL if workers else State.WARN
         yield Report("policy in force", state, "nobody publishes it: no daemon runs, or not yet")
         return
     since = datetime.fromtimestamp(said.since, UTC)
@@ -49,8 +49,8 @@ def policy(asked: Asked) -> Iterator[Report]:
     others = [one for one in workers if one.policy != said.version and one.time > said.since]
     if others:
         words += "; other policies: " + ", ".join(f"worker {one.worker} {one.policy}" for one in others)
-    yield Report("policy in force", State.WRONG if others else State.FINE, words)
+    yield Report("policy in force", State.FAIL if others else State.OK, words)
     if said.refused is not None:
-        yield Report("policy files", State.WRONG, f"refused, the old policy stays: {told(said.refused)}")
+        yield Report("policy files", State.FAIL, f"refused, the old policy stays: {told(said.refused)}")
     elif said.trouble:
-        yield Report("policy files", State.WRONG, f"not in force: {said.trouble}")
+        yield Report("policy files", State.FAIL, f"not in force: {said.trouble}")

@@ -40,7 +40,7 @@ def postfix(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
     try:
         instance = PostfixInstance(folder)
     except PostfixError as error:
-        yield Report(_WHAT, State.LOOK, str(error))
+        yield Report(_WHAT, State.WARN, str(error))
         return
     by_milter = False
     if settings.doors.milter.listen:
@@ -60,13 +60,13 @@ def _milter(asked: Asked, instance: PostfixInstance) -> Iterator[Report]:
     asking = must_ask(instance.smtpds)
     if not asking:
         yield Report(
-            _WHAT, State.LOOK, f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP"
+            _WHAT, State.WARN, f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP"
         )
     other_doors = any(name != "milter" for name, _ in opened(asked.loaded.settings))
     for smtpd in instance.smtpds:
         # mail of strangers, and no other way to us
         must = smtpd in asking and not (other_doors or asked.loaded.settings.doors.delivery.listen)
-        yield _one(asked, instance, smtpd, address, without=State.WRONG if must else State.LOOK)
+        yield _one(asked, instance, smtpd, address, without=State.FAIL if must else State.WARN)
 
 
 def _one(
@@ -79,21 +79,21 @@ def _one(
     if ours is None:
         meant = next((one for one in said if means(one.address, address)), None)
         if meant is not None:
-            return Report(what, State.WRONG, _beside(meant, smtpd, instance), _hint(instance, address))
+            return Report(what, State.FAIL, _beside(meant, smtpd, instance), _hint(instance, address))
         there = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
         where = " in master.cf" if smtpd.own else ""
         return Report(what, without, f"does not ask us: {there}{where}", _hint(instance, address))
     try:
         reached = reach(ours.address, smtpd, instance)
     except UnreachedError as error:
-        return Report(what, State.WRONG, str(error), mended(address))
+        return Report(what, State.FAIL, str(error), mended(address))
     try:
         key = secret.load(asked.state).signature
     except StoreError as error:
         reached.peer.close()
         return Report(
             what,
-            State.LOOK,
+            State.WARN,
             f"asks us at {ours.address}, where somebody listens; no GTUBE was sent: {error}",
             "run this as root",
         )
@@ -106,14 +106,14 @@ def _one(
         )
         return Report(
             what,
-            State.FINE,
+            State.OK,
             f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}",
         )
     if found.outcome is Outcome.NOT_OURS:
-        return Report(what, State.WRONG, f"asks {ours.address}: {found.words}")
+        return Report(what, State.FAIL, f"asks {ours.address}: {found.words}")
     return Report(
         what,
-        State.WRONG,
+        State.FAIL,
         f"asks us at {ours.address}, and a GTUBE is {found.outcome}: {found.words}",
         "does a rule of yours switch GTUBE off? oborona policy show --origin",
     )
@@ -148,14 +148,14 @@ def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: b
     if not asking:
         entry = f"check_policy_service {{ {address.postfix}, timeout=25s, default_action=DUNNO }}"
         words = f"Postfix does not ask us; put last into smtpd_recipient_restrictions: {entry}"
-        return Report(what, State.LOOK, words)
+        return Report(what, State.WARN, words)
     names = " and ".join(asking)
     if by_milter:
         words = (
             f"Postfix asks us in {names} and as a milter: each client is judged twice; one of both is enough"
         )
-        return Report(what, State.LOOK, words)
-    return Report(what, State.FINE, f"Postfix asks us in {names}")
+        return Report(what, State.WARN, words)
+    return Report(what, State.OK, f"Postfix asks us in {names}")
 
 
 def _leads(address: Address, word: str, instance: PostfixInstance) -> bool:

@@ -24,7 +24,7 @@ def reader(asked: Asked) -> Iterator[Report]:
     settings = asked.loaded.settings.reader
     if not settings.enabled:
         yield Report(
-            "pictures", State.LOOK, "reader.enabled is off: they are counted by their checksums alone"
+            "pictures", State.WARN, "reader.enabled is off: they are counted by their checksums alone"
         )
         return
     for task, what, lacks in _WANTED:
@@ -32,17 +32,17 @@ def reader(asked: Asked) -> Iterator[Report]:
             continue
         gone = missing(settings, task)
         if gone:
-            yield Report(what, State.LOOK, f"not there: {gone}; {lacks}")
+            yield Report(what, State.WARN, f"not there: {gone}; {lacks}")
         elif task is Task.READ:
-            yield Report(what, State.FINE, f"Tesseract with {settings.languages}")
+            yield Report(what, State.OK, f"Tesseract with {settings.languages}")
     found = status.read_one(asked.state, status.ReaderStatus, time.time())
     if found is None:
-        yield Report("reader", State.LOOK, "does not run, or not yet: pictures are not looked at")
+        yield Report("reader", State.WARN, "does not run, or not yet: pictures are not looked at")
         return
     waiting = ", ".join(f"{number} to {task}" for task, number in found.waiting.items())
     running = sum(found.processes.values())
     yield Report(
         "reader",
-        State.FINE,
+        State.OK,
         f"runs (pid {found.pid}) with {running} processes; pictures that wait: {waiting}",
     )

@@ -26,12 +26,12 @@ def reports(asked: Asked) -> Iterator[Report]:
             words = (
                 "addresses for reports are set, and intake.mail_listen is not: nobody takes what comes there"
             )
-            yield Report("reports", State.WRONG, words)
+            yield Report("reports", State.FAIL, words)
         return
     yield asyncio.run(_door(settings.mail_address))
     if not settings.reports and not len(asked.policy().trapped):
         words = "no address is for reports, and there are no traps: nothing is taken at intake.mail_listen"
-        yield Report("reports", State.LOOK, words)
+        yield Report("reports", State.WARN, words)
     postmap = shutil.which("postmap", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if postmap is not None and postconf is not None and settings.reports:
@@ -45,11 +45,11 @@ async def _door(address: Address) -> Report:
     except (PeerError, OSError, TimeoutError) as error:
         return Report(
             "reports",
-            State.LOOK,
+            State.WARN,
             f"{address} does not answer ({str(error) or 'too late'}); reports wait in the queue",
         )
     hop.leave()
-    return Report("reports", State.FINE, f"reports are taken on {address}")
+    return Report("reports", State.OK, f"reports are taken on {address}")
 
 
 def _postfix(postconf: str, postmap: str, addresses: list[str]) -> Report:
@@ -59,11 +59,11 @@ def _postfix(postconf: str, postmap: str, addresses: list[str]) -> Report:
         tables = [one for one in _split(maps) if one]
         missing = [one for one in addresses if not any(_said(postmap, "-q", one, table) for table in tables)]
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Report("reports", State.LOOK, f"Postfix can't be asked: {error}")
+        return Report("reports", State.WARN, f"Postfix can't be asked: {error}")
     if missing:
         words = f"Postfix's transport_maps lead no mail for {', '.join(missing)} to us: see etc/postfix/main.cf.reports"
-        return Report("reports", State.LOOK, words)
-    return Report("reports", State.FINE, "Postfix's transport_maps know the addresses of reports")
+        return Report("reports", State.WARN, words)
+    return Report("reports", State.OK, "Postfix's transport_maps know the addresses of reports")
 
 
 def _said(*command: str) -> str:

@@ -20,23 +20,23 @@ def signatures(asked: Asked) -> Iterator[Report]:
     """Look at the store of signatures, and at what workers hold."""
     path = asked.state / FILE
     if not path.exists():
-        yield Report("signatures", State.LOOK, f"{path} is not there yet")
+        yield Report("signatures", State.WARN, f"{path} is not there yet")
         return
     try:
-        yield Report("signatures", State.FINE, f"{path}: {_counted(asked)}")
+        yield Report("signatures", State.OK, f"{path}: {_counted(asked)}")
     except PolicyError:
-        yield Report("signatures", State.LOOK, f"{path}: not counted, for the policy is broken")
+        yield Report("signatures", State.WARN, f"{path}: not counted, for the policy is broken")
     except StoreError as error:
-        yield Report("signatures", State.WRONG, str(error))
+        yield Report("signatures", State.FAIL, str(error))
     for worker in status.read(asked.state, time.time()):
         if worker.signatures_stale:
             yield Report(
-                "signatures", State.WRONG, f"worker {worker.worker} can't use the store; its log says why"
+                "signatures", State.FAIL, f"worker {worker.worker} can't use the store; its log says why"
             )
         if worker.signatures.get("broken"):
             yield Report(
                 "signatures",
-                State.LOOK,
+                State.WARN,
                 f"worker {worker.worker} can't use {worker.signatures['broken']} of them; its log names each",
             )
 

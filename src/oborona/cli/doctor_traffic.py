@@ -34,7 +34,7 @@ def traffic(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
     try:
         last, lately = asyncio.run(_journal(path, now - LATELY_S))
     except StoreError as error:
-        yield Report("verdicts", State.LOOK, str(error))
+        yield Report("verdicts", State.WARN, str(error))
         return
     log = None
     if asked.loaded.settings.doors.milter.listen:
@@ -56,26 +56,26 @@ def _held(last: float | None, lately: int, log: MailLog | None, now: float) -> R
     what, minutes = "verdicts", f"{LATELY_S / 60:.0f} min"
     ours = "none yet" if last is None else f"the last {ago(now - last)} ago, {lately} within {minutes}"
     if log is None:
-        state = State.FINE if last is not None else State.LOOK
+        state = State.OK if last is not None else State.WARN
         hint = "" if last is not None else "send a message through the mail server, then look again"
         return Report(what, state, ours, hint)
     before = last or 0.0
     if log.away and log.away_at > before:
         words = f"{ours}; {ago(now - log.away_at)} ago Postfix could not ask a milter: {log.away}"
         return Report(
-            what, State.WRONG, words, f"{log.where} has it; `oborona attach` says what is in the way"
+            what, State.FAIL, words, f"{log.where} has it; `oborona attach` says what is in the way"
         )
     missed = sum(before < at < now - SETTLED_S for at in log.messages.values())
     words = f"{ours}; Postfix took {len(log.messages)} messages within {minutes}"
     if missed:
-        state = State.WRONG if missed >= FEW else State.LOOK
+        state = State.FAIL if missed >= FEW else State.WARN
         return Report(
             what,
             state,
             f"{words}, {missed} of them since our last verdict",
             f"what became of them is in {log.where}",
         )
-    state = State.LOOK if last is None and not log.messages else State.FINE
+    state = State.WARN if last is None and not log.messages else State.OK
     return Report(what, state, words)
 
 

@@ -72,13 +72,13 @@ def looked_at(command: list[str], settings: Settings) -> Report:
     try:
         config = run([*command, "-bP", "config"])
     except ProgramError as error:
-        return Report(what, State.LOOK, f"Exim does not tell its configuration: {error}", "run this as root")
+        return Report(what, State.WARN, f"Exim does not tell its configuration: {error}", "run this as root")
     content, recipients = CONTENT in config, RECIPIENTS in config
     if not content:
         words = "asks us about recipients, and not about messages" if recipients else "does not ask us"
-        return Report(what, State.WRONG, f"Exim {words}", hint)
+        return Report(what, State.FAIL, f"Exim {words}", hint)
     closed = [f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen]
     if closed == ["doors.exim", "doors.spamd"]:
-        return Report(what, State.WRONG, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint)
+        return Report(what, State.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint)
     about = "recipients and messages" if recipients else "messages"
-    return Report(what, State.FINE, f"Exim asks us about {about}")
+    return Report(what, State.OK, f"Exim asks us about {about}")

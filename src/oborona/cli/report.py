@@ -9,9 +9,9 @@ from typing import NamedTuple
 class State(StrEnum):
     """How a thing is."""
 
-    FINE = "OK"
-    LOOK = "WARN"  # works, or can't be told from here
-    WRONG = "FAIL"  # mail is not filtered, or something is lost
+    OK = "OK"
+    WARN = "WARN"  # works, or can't be told from here
+    FAIL = "FAIL"  # mail is not filtered, or something is lost
 
 
 class Report(NamedTuple):

@@ -141,9 +141,9 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert 'oborona_intake_refused_total{door="sieve",reason="broken"} 1.0' in found
         assert "oborona_intake_up 1.0" in found
         report = {one.what: (one.state, one.words) for one in doctor(asked)}
-        assert report["intake"] == (State.FINE, f"runs (pid {said.pid}); 2 events, 1 requests of no use")
-        assert report["tokens"] == (State.FINE, f"{tokens} can be used")
-        assert report["spool"][0] is State.LOOK
+        assert report["intake"] == (State.OK, f"runs (pid {said.pid}); 2 events, 1 requests of no use")
+        assert report["tokens"] == (State.OK, f"{tokens} can be used")
+        assert report["spool"][0] is State.WARN
         assert "mode 0755; it should have 3733" in report["spool"][1]
 
 
@@ -168,12 +168,12 @@ def doveconf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             "/run/dovecot\n../oborona-intake\n",
-            State.FINE,
+            State.OK,
             "Dovecot looks for /run/oborona-intake/feedback.sock",
         ),
-        ("/run/dovecot\n\n", State.LOOK, "91-oborona-feedback.conf"),
-        ("", State.LOOK, "91-oborona-feedback.conf"),
-        ("/run/dovecot\nsieve\n", State.WRONG, "/run/dovecot/sieve/feedback.sock"),
+        ("/run/dovecot\n\n", State.WARN, "91-oborona-feedback.conf"),
+        ("", State.WARN, "91-oborona-feedback.conf"),
+        ("/run/dovecot\nsieve\n", State.FAIL, "/run/dovecot/sieve/feedback.sock"),
     ],
 )
 def test_doctor_knows_where_dovecot_looks(
@@ -183,7 +183,7 @@ def test_doctor_knows_where_dovecot_looks(
     found = looked(tmp_path, intake__listen="unix:/run/oborona-intake/feedback.sock")
     assert found["dovecot"][0] is state
     assert words in found["dovecot"][1]
-    assert found["intake"] == (State.LOOK, "does not run, or not yet: nobody hears what people say")
+    assert found["intake"] == (State.WARN, "does not run, or not yet: nobody hears what people say")
 
 
 def test_doctor_says_nothing_where_no_door_is_open(tmp_path: Path) -> None:
@@ -194,13 +194,13 @@ def test_doctor_looks_at_the_spool_and_the_tokens(tmp_path: Path) -> None:
     spool, tokens = tmp_path / "spool", tmp_path / "tokens"
     sets = {"intake__spool": spool, "intake__http_listen": "unix:/x", "intake__http_token_file": tokens}
     found = looked(tmp_path, **sets)
-    assert (found["spool"][0], found["tokens"][0]) == (State.WRONG, State.WRONG)
+    assert (found["spool"][0], found["tokens"][0]) == (State.FAIL, State.FAIL)
     spool.mkdir()
     spool.chmod(0o3733)
     tokens.write_text(f"{TOKEN}\n")
     for number in range(101):
         (spool / f"said-{number}").touch()
         if number == 0:
-            assert looked(tmp_path, **sets)["spool"] == (State.FINE, f"{spool}: 1 files wait")
+            assert looked(tmp_path, **sets)["spool"] == (State.OK, f"{spool}: 1 files wait")
     found = looked(tmp_path, **sets)
-    assert (found["spool"][0], found["tokens"][0]) == (State.LOOK, State.FINE)
+    assert (found["spool"][0], found["tokens"][0]) == (State.WARN, State.OK)
