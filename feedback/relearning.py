@@ -82,7 +82,7 @@ class Relearning:
             try:
                 self.margins.append((lesson.id, self.course.take(lesson)))
             except Unfit as error:
-                log.warning("word %d is not learned again: %s", lesson.id, error)
+                log.warning("label %d is not learned again: %s", lesson.id, error)
         self._done += len(some)
         self.position = max([self.position, *some])
         if self._done == len(self._todo):

@@ -159,8 +159,8 @@ MIGRATIONS: Final = (
     ),
 )
 SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of people's word"),
-    absent="nothing was taught yet",
+    format=Format(APPLICATION_ID, MIGRATIONS, "a store of labels"),
+    absent="nothing was trained yet",
     left="; the weights stay",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),
     each=DURABLE,

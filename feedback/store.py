@@ -22,7 +22,7 @@ _COLUMNS: Final = (
     "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, changed_by, margin"
 )
 _STANDS: Final = "state IN ('queued', 'learned', 'counted')"
-_OPPOSITE: Final = "word {} says the opposite"  # why a word is taken back
+_OPPOSITE: Final = "label {} says the opposite"  # why a word is taken back
 _TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed = ?, changed_by = ? WHERE id = ? AND state <> 'taken-back'"
 
 

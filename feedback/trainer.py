@@ -159,7 +159,7 @@ class Trainer:
             rests = standing.hurry <= standing.exact and self._monotonic() < self._rests_until
             if standing.edits == standing.exact or rests:
                 return False
-            self._snapshot("before it was made anew")
+            self._snapshot("before the weights were computed again")
             self._relearning = Relearning(self.lessons, self._state, kept=self._kept)
             self._began = self._monotonic()
         if self._relearning.step(AT_ONCE):
@@ -176,10 +176,12 @@ class Trainer:
         self._course = done.course
         published(self._file, self._state / WEIGHTS)
         if not done.same:
-            self._snapshot("made anew", exact=done.exact)
+            self._snapshot("computed again", exact=done.exact)
             self.lessons.relearned(done.margins, done.exact, epoch)
             log.info(
-                "weights made anew of %d messages of spam and %d of ham", self.header.spam, self.header.ham
+                "weights computed again from %d messages of spam and %d of ham",
+                self.header.spam,
+                self.header.ham,
             )
 
     def _tidy(self) -> None:

@@ -111,9 +111,9 @@ class Group(NamedTuple):
 
 
 TYPES: Final[dict[Type, Group]] = {
-    Type.TEXT: Group("Text", "text", "the whole text a reader sees, normalised"),
+    Type.TEXT: Group("Text", "text", "the whole visible text, normalised"),
     Type.TEMPLATE: Group(
-        "Template", "text", "the text without numbers, links, addresses and the reader's name"
+        "Template", "text", "the text without numbers, links, addresses and the recipient's name"
     ),
     Type.OPENING: Group(
         "Opening", "text", "the first 16 words of the template of what its sender wrote himself"
@@ -128,7 +128,7 @@ TYPES: Final[dict[Type, Group]] = {
     Type.SKELETON: Group("Skeleton", "text", "how its HTML is built: tags and classes, whatever its words"),
     Type.SUBJECT: Group("Subject", "subject", "the subject, normalised"),
     Type.SUBJECT_TEMPLATE: Group(
-        "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the reader's name"
+        "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the recipient's name"
     ),
     Type.ENTITY_RECIPIENT: Group(
         "EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"

@@ -23,7 +23,7 @@ from oborona.milter.proxy.server import start as proxy
 from oborona.milter.spamd.server import start as spamd
 
 NONE_OPEN: Final = (
-    "no door is open, so that no mail can come: set `listen` of [doors.milter] or of another door"
+    "no listener is set, so that no mail can come: set `listen` of [doors.milter] or of another listener"
 )
 
 

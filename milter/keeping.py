@@ -155,7 +155,7 @@ class Beside:
         self._following = Following(found)
         self._tasks.add(asyncio.create_task(self._following.run(self._stop), name="index"))
         if self._look is not None:
-            self._tasks.add(asyncio.create_task(self._look(found), name="second look"))
+            self._tasks.add(asyncio.create_task(self._look(found), name="recheck"))
 
     def _open_moves(self) -> None:
         self._moves = Moves(self._state / moves_schema.FILE)

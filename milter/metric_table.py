@@ -25,14 +25,14 @@ METRICS: Final = (
     Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
     Description(
         "oborona_door",
-        "What became of requests and connections at a door: answered; busy: told to come again; crowded: too many connections of one client;"
+        "Requests and connections of a listener by outcome: answered; busy: told to come again; crowded: too many connections of one client;"
         " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the milter and the policy service, crowded alone.",
         ("door", "outcome"),
         counts=True,
     ),
     Description(
         "oborona_busy",
-        "Messages that were told to come again, by whatever door they came, for too many were being judged.",
+        "Messages of all listeners that got a temporary failure, for too many were being judged.",
         (),
         counts=True,
     ),
@@ -85,19 +85,19 @@ METRICS: Final = (
     ),
     Description(
         "oborona_deliveries",
-        "Recipients at the delivery door, by the verdict of their copy and what the mail server was answered.",
+        "Recipients at the delivery listener, by the verdict of their copy and what the mail server was answered.",
         ("verdict", "answer"),
         counts=True,
     ),
     Description(
         "oborona_next_hop_trouble",
-        "Messages that met trouble at the next hop of the delivery door; those without an answer were put off.",
+        "Messages that met trouble at the next hop of the delivery listener; those without an answer were put off.",
         ("step", "trouble"),
         counts=True,
     ),
     Description(
         "oborona_pictures",
-        "Pictures that scans handed to the reader, by task (look, read) and outcome.",
+        "Pictures that scans handed to the image reader, by task (look, read) and outcome.",
         ("task", "outcome"),
         counts=True,
     ),
@@ -158,10 +158,15 @@ METRICS: Final = (
         (),
         counts=False,
     ),
-    Description("oborona_pins", "Pins of entities that are in force, by flag.", ("flag",), counts=False),
+    Description(
+        "oborona_pins",
+        "Manual overrides of reputation (`oborona reputation set`) that are in force, by flag.",
+        ("flag",),
+        counts=False,
+    ),
     Description(
         "oborona_pins_stale",
-        "1 while the store of pins can't be used and what was known stays.",
+        "1 while the store of manual overrides can't be used and what was known stays.",
         (),
         counts=False,
     ),
@@ -169,7 +174,7 @@ METRICS: Final = (
 """Each has the label `worker` first: a worker that is started again begins at zero."""
 
 READER_METRICS: Final = (
-    Description("oborona_reader_up", "1 while the reader runs.", (), counts=False),
+    Description("oborona_reader_up", "1 while the image reader runs.", (), counts=False),
     Description(
         "oborona_reader_pictures",
         "Pictures by task and outcome; known: found before; shared: was being done for another message; stopped: killed at a limit.",
@@ -183,7 +188,7 @@ READER_METRICS: Final = (
     Description("oborona_reader_waiting", "Pictures that wait.", ("task",), counts=False),
     Description("oborona_reader_processes", "Processes of a task that run.", ("task",), counts=False),
 )
-"""Of the one reader of a machine."""
+"""Of the one image reader of a machine."""
 
 POLICY_METRICS: Final = (
     Description(
@@ -231,7 +236,7 @@ TRAINER_METRICS: Final = (
     Description("oborona_trainer_up", "1 while the trainer runs.", (), counts=False),
     Description(
         "oborona_model_words",
-        "People's words by what became of them and what they say; queued: not learned yet.",
+        "Labels (spam, ham) by what became of them and what they say; queued: not learned yet.",
         ("state", "kind"),
         counts=False,
     ),
@@ -249,13 +254,13 @@ TRAINER_METRICS: Final = (
     ),
     Description(
         "oborona_model_relearning",
-        "1 while the weights are made anew because words were taken back.",
+        "1 while the weights are computed again because labels were taken back.",
         (),
         counts=False,
     ),
     Description(
         "oborona_events_decided",
-        "Complaints, pardons, traps, reads and deletions by how they came and what was decided: believed, own (for the person's own mail alone), refused.",
+        "Spam reports (complaint), not-spam reports (pardon), traps, reads and deletions by how they came and what was decided: believed (accepted), own (for the person's own mail alone), refused.",
         ("what", "way", "decision"),
         counts=True,
     ),
@@ -285,7 +290,7 @@ INTAKE_METRICS: Final = (
     ),
     Description(
         "oborona_intake_refused",
-        "Requests that were no event, by door and reason.",
+        "Requests that were no event, by listener and reason.",
         ("door", "reason"),
         counts=True,
     ),
@@ -296,10 +301,10 @@ INTAKE_METRICS: Final = (
 """Of the one intake of a machine."""
 
 SECOND_METRICS: Final = (
-    Description("oborona_recheck_up", "1 while the second look is taken.", (), counts=False),
+    Description("oborona_recheck_up", "1 while the recheck of delivered mail runs.", (), counts=False),
     Description(
         "oborona_recheck_messages",
-        "Delivered messages of the second look, by what came of it; glanced: the first look, with which most end; unjudged: nothing can be"
+        "Delivered messages that were rechecked, by outcome; glanced: a quick check was enough, as for most; unjudged: nothing can be"
         " said; failed: a fault; decided: copies that are to be moved.",
         ("outcome",),
         counts=True,
@@ -320,6 +325,6 @@ SECOND_METRICS: Final = (
     Description(
         "oborona_recheck_paused", "1 while moves have stopped until an admin says so.", (), counts=False
     ),
-    Description("oborona_recheck_stuck", "1 while the second look can't do something.", (), counts=False),
+    Description("oborona_recheck_stuck", "1 while the recheck can't do something.", (), counts=False),
 )
-"""Of the one second look of a machine."""
+"""Of the one recheck of a machine."""

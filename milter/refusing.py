@@ -18,7 +18,7 @@ from oborona.reputation.dnslists import DnsList
 from oborona.types import Action, Envelope, Stage
 
 _PLACES: Final = {
-    Stage.CONNECT: (554, "Connection"),
+    Stage.CONNECT: (554, "Client"),
     Stage.SENDER: (550, "Sender"),
     Stage.RECIPIENT: (550, "Recipient"),
 }

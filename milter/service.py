@@ -185,7 +185,7 @@ def prepare_state(state: Path) -> None:
     schema.prepare(state / JOURNAL)
     for shared, file, without in (
         (signature_store.SHARED, signature_store.FILE, "signatures of the store are not used"),
-        (pin_store.SHARED, pin_store.FILE, "pins are not used"),
+        (pin_store.SHARED, pin_store.FILE, "manual overrides are not used"),
         (word_store.SHARED, word_store.FILE, "nothing is learned"),
         (event_log.SHARED, event_log.FILE, "nothing that people say is written down"),
     ):

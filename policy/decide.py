@@ -11,7 +11,7 @@ from oborona.policy.groups import Groups, capped
 from oborona.reputation.locallists import ListAction, Match
 from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 
-BELOW: Final = "below-line"  # nothing that fired was enough
+BELOW: Final = "below-threshold"  # nothing that fired was enough
 TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
 PARTIAL: Final = "partial"  # the scan could not be finished; the configured answer was given
 

@@ -84,7 +84,7 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10_000,
-            description="From this score on spamd is certain; from its own line on (required_score) it says perhaps, below good.",
+            description="From this score on spamd is certain; from its own threshold on (required_score) it says perhaps, below that good.",
         ),
     ] = 15.0
     clamd_perhaps: Annotated[

@@ -84,13 +84,15 @@ class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
     )
     shadow_spam_score: (
         Annotated[
-            float, Meta(ge=1, le=10_000, description="A spam line on trial: told, and decides nothing.")
+            float,
+            Meta(ge=1, le=10_000, description="A spam threshold on trial: reported, and decides nothing."),
         ]
         | None
     ) = None
     shadow_reject_score: (
         Annotated[
-            float, Meta(ge=1, le=10_000, description="A line of refusal on trial: told, and decides nothing.")
+            float,
+            Meta(ge=1, le=10_000, description="A reject threshold on trial: reported, and decides nothing."),
         ]
         | None
     ) = None

@@ -42,7 +42,7 @@ class GreylistTable(msgspec.Struct, frozen=True, kw_only=True):
 
     enabled: Annotated[bool, Meta(description="Off: nothing is ever put off.")] = False
     score: Annotated[
-        float, Meta(ge=0, le=10_000, description="From here on, below the spam line, mail is grey.")
+        float, Meta(ge=0, le=10_000, description="From here on, below the spam threshold, mail is grey.")
     ] = 60.0
     known_after: Annotated[
         int,
@@ -92,8 +92,8 @@ class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
     overrules: Annotated[
         tuple[str, ...],
         Meta(
-            description="Rules that are no decisions of the site, however much they score: what the content model alone would file,"
-            " the final model, which knows its word, may let pass."
+            description="Rules that are no decisions of the site, however much they score: what the content model alone would file as spam,"
+            " the final model, which takes its result into account, may let pass."
         ),
     ] = ("CONTENT_SPAM",)
 
@@ -106,7 +106,7 @@ class MeaningTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=-10_000,
             le=10_000,
-            description="What grey mail means is looked at if its score is from here up to the spam line; takes the extra `ml`, a"
+            description="The meaning of grey mail (embeddings) is used if its score is from here up to the spam threshold; needs the extra `ml`, a"
             " model that was trained with it, and [reader] meaning.",
         ),
     ] = 30.0
@@ -136,7 +136,7 @@ class KarmaTable(msgspec.Struct, frozen=True, kw_only=True):
     shared: Annotated[
         tuple[str, ...],
         Meta(
-            description="Lists of marks whose domains everybody uses, such as shorteners: karma judges the links to them, not the domains."
+            description="Signature lists with the flag `mark` whose domains everybody uses, such as shorteners: karma judges the links to them, not the domains."
         ),
     ] = ()
 
@@ -147,7 +147,7 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     trusted_sealers: Annotated[
         tuple[str, ...],
         Meta(
-            description="Domains whose ARC seals are believed, subdomains included: forwarders that check what they forward."
+            description="Domains whose ARC seals are trusted, subdomains included: forwarders that check what they forward."
         ),
     ] = ()
     max_signatures: Annotated[

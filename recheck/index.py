@@ -225,7 +225,7 @@ class Index:
         self._show()
 
     def _begin_anew(self, why: Exception | str) -> None:
-        _log.warning("index: %s; it is made anew from the journal", why)
+        _log.warning("index: %s; it is built again from the journal", why)
         self._files.begin_anew()
         self._place = 0
         self._show(())

@@ -38,7 +38,7 @@ from oborona.reputation.dnslists import Listing, strongest
 from oborona.types import Action, Client, Envelope, Finding, Mode, RuleHit, Stage, Verdict
 
 _RESULTS: Final = frozenset(one.value for one in Result)
-HANGS: Final = "hangs on {}, which can't be judged"
+HANGS: Final = "depends on {}, which can't be judged"
 
 
 class Again(msgspec.Struct, frozen=True, kw_only=True):

@@ -263,7 +263,7 @@ def _words(counts: Counts) -> str:
     for number, what in (
         (counts.complaints, "complaints"),
         (counts.traps, "traps"),
-        (counts.pardons, "pardons"),
+        (counts.pardons, "not-spam reports"),
     ):
         if number:
             parts.append(f"{number} {what}")

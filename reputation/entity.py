@@ -220,7 +220,7 @@ def words(counts: Sequence[int]) -> str:
         said += f", {complaints} complaints"
     if traps:
         said += f", {traps} traps"
-    return f"{said}, {pardons} pardons" if pardons else said
+    return f"{said}, {pardons} not-spam reports" if pardons else said
 
 
 def _evidence(row: Row, own: int = 0) -> tuple[float, float]:

@@ -38,7 +38,7 @@ class Pin(msgspec.Struct, frozen=True):
     @property
     def say(self) -> str:
         """The pin in words: what stands in a verdict's reason."""
-        return f"pinned {self.flag} by {self.by}: {self.reason}"
+        return f"set to {self.flag} by {self.by}: {self.reason}"
 
     def expired(self, now: float) -> bool:
         """Tell whether it is over at Unix time `now`."""

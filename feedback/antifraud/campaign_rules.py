@@ -31,7 +31,7 @@ def repeated(c: Circumstances) -> str:
     """One person counts once in a campaign, so that no person makes one spam for all."""
     if c.what not in (What.COMPLAINT, What.PARDON) or c.repeated < (1 if c.person else OF_NOBODY):
         return ""
-    return "spoke of this campaign before"
+    return "reported this campaign before"
 
 
 def asked_for(c: Circumstances) -> str:
@@ -54,7 +54,7 @@ def enough(c: Circumstances) -> str:
         weight, most = c.campaign.believed_pardon_weight, ENOUGH_PARDONS
     else:
         return ""
-    return f"{c.what}s of weight {weight:.1f} are believed already" if weight + SLACK >= most else ""
+    return f"{c.what.report}s of weight {weight:.1f} were accepted already" if weight + SLACK >= most else ""
 
 
 def trapped(c: Circumstances) -> str:
@@ -77,12 +77,12 @@ def contested(c: Circumstances) -> str:
     if proven and not by_known:
         return ""
     if not proven and (by_known or standing.only_pardons(c.record)):
-        return f"complaints of weight {against:.1f} against it"
+        return f"spam reports of weight {against:.1f} against it"
     said, most = others.proven_pardon_weight, against
     if not proven:
         said, most = others.believed_pardon_weight - said, BALANCE * against
     if said + c.record.weight > most + SLACK:
-        return f"pardons of weight {said:.1f} already, against complaints of {against:.1f}"
+        return f"not-spam reports of weight {said:.1f} already, against spam reports of {against:.1f}"
     return ""
 
 
@@ -98,10 +98,10 @@ def _pardons(c: Circumstances) -> str:
     known = others.pardoners - others.young_pardoners
     against = others.believed_complaint_weight >= CONTEST - SLACK
     if against and known + 1 >= BURST and c.time - others.first_pardon < known * BURST_S:
-        return f"{known} pardons in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
+        return f"{known} not-spam reports in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
     many = others.pardoners >= MANY and others.only_pardoners >= ONLY_SHARE * others.pardoners
     if many and standing.only_pardons(c.record):
-        return f"{others.only_pardoners} of {others.pardoners} who pardon never complained"
+        return f"{others.only_pardoners} of {others.pardoners} who report not spam never reported spam"
     return ""
 
 
@@ -113,4 +113,4 @@ def _complaints(c: Circumstances) -> str:
         return ""
     if others.known_complaint_weight >= KNOWN_SHARE * proven - SLACK:
         return ""
-    return "proven people pardon it, strangers complain"
+    return "proven people report it as not spam, strangers as spam"

@@ -49,4 +49,4 @@ def only_pardons(c: Circumstances) -> str:
     """A pardon of a person who pardons again and again, and never complained."""
     if c.what is not What.PARDON or c.record.pardons < ONLY_FROM or not standing.only_pardons(c.record):
         return ""
-    return f"{c.record.pardons} pardons before, no complaint"
+    return f"{c.record.pardons} not-spam reports before, no spam report"

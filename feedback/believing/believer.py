@@ -191,7 +191,7 @@ class Believer:
         try:
             gone = looking.look(self._events, campaign, now)
             if gone:
-                log.warning("campaign %d: %d events are not believed any more", campaign, gone)
+                log.warning("campaign %d: %d reports are not accepted any more", campaign, gone)
                 self._seen = -1
             if self._proposer is not None:
                 proposing.propose(self._events, campaign, self._proposer, people=self._people, now=now)

@@ -64,7 +64,10 @@ def _line(db: sqlite3.Connection, one: Taught, source: str, now: float) -> int:
     campaign = 0 if word.person else campaigns.campaign_of(db, word.pieces, now)
     db.execute("UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident))
     decide(db, ident, Decision(counts=True, own=bool(one.own), weight=1.0), now)
-    told = [f"word {one.heard.id}: taught with weight {word.weight:.2f}, {len(word.pieces)} pieces", *one.own]
+    told = [
+        f"label {one.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} hashes counted",
+        *one.own,
+    ]
     done(db, ident, 1, one.heard.id, told)
     if campaign:
         campaigns.settled_by_site(db, campaign, now)

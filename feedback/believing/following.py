@@ -121,11 +121,11 @@ class Following:
 
     def _tell_word(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
         if not heard.new:
-            return [f"word {heard.id} had said so before"]
-        taught = f"taught with weight {self._weight(event):.2f}" if about.features else "no text to teach"
+            return [f"label {heard.id} was there before"]
+        taught = f"trained with weight {self._weight(event):.2f}" if about.features else "no text to train on"
         pieces = len(_counted(event, about))
-        instead = f", instead of word {heard.replaced}" if heard.replaced else ""
-        return [f"word {heard.id}{instead}: {taught}, {pieces} pieces"]
+        instead = f", instead of label {heard.replaced}" if heard.replaced else ""
+        return [f"label {heard.id}{instead}: {taught}, {pieces} hashes counted"]
 
     def _list(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
         """Write what follows for the person's own mail."""

@@ -20,6 +20,14 @@ class What(StrEnum):
     READ = "read"  # a person opened it
     DELETED = "deleted"  # a person threw it away unread
 
+    @property
+    def report(self) -> str:
+        """What people call it."""
+        return _REPORTS.get(self, self.value)
+
+
+_REPORTS: Final = {What.COMPLAINT: "spam report", What.PARDON: "not-spam report"}
+
 
 class Way(StrEnum):
     """How it came to us."""

@@ -156,7 +156,7 @@ MIGRATIONS: Final = (
 SHARED: Final = Shared(
     format=Format(APPLICATION_ID, MIGRATIONS, "a log of events"),
     absent="nobody has said anything yet",
-    left="; what people had taught stays",
+    left="; what people had trained stays",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),
     each=DURABLE,
 )

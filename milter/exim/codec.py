@@ -119,7 +119,7 @@ def _request(line: bytes) -> Request:
         raise PeerError("not printable ASCII")
     asked = WORDS.get(words[0].decode()) if words else None
     if asked is None:
-        raise PeerError(f"no such word: {_shown(b''.join(words[:1]))}")
+        raise PeerError(f"no such command: {_shown(b''.join(words[:1]))}")
     if len(words) - 1 > MAX_FIELDS:
         raise PeerError(f"more than {MAX_FIELDS} fields")
     fields: dict[str, bytes] = {}

@@ -75,7 +75,7 @@ def _after(said: Mapping[str, bytes]) -> Stage | None:
         return None
     word = WORDS.get(name)
     if word is None or word not in _STAGES or word is Word.DATA:
-        raise PeerError(f"after no such word: {name[:40]}")
+        raise PeerError(f"after no such command: {name[:40]}")
     return _STAGES[word]
 
 

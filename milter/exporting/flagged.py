@@ -71,7 +71,7 @@ def _network(name: str) -> Network | None:
 def _row(pin: Pin, *, refuses: bool) -> Row:
     why, until = pin.say, int(pin.until)
     if refuses and pin.flag is Flag.BAD:
-        return refused("Connection", f"{REPIP_BAD} {why}", until=until)
+        return refused("Client", f"{REPIP_BAD} {why}", until=until)
     return Row(pin.flag.value, why[:MAX_WHY], until=until)
 
 
@@ -104,7 +104,7 @@ async def bad(
             place += len(shingles)
             repip = known.repip()
             if repip.flag is Flag.BAD:
-                found[_single(address)] = refused("Connection", f"{REPIP_BAD} {repip.say}", until=until)
+                found[_single(address)] = refused("Client", f"{REPIP_BAD} {repip.say}", until=until)
     return found
 
 

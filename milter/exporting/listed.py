@@ -60,7 +60,7 @@ def listed(policy: Policy, where: Path | Folders) -> Listed:
                 if Subject.SENDER in one.of:
                     _put(senders, _key(found), _row(one, found, "Sender"))
             elif Subject.CLIENT in one.of:
-                _put(networks, found, _row(one, shown(found), "Connection"))
+                _put(networks, found, _row(one, shown(found), "Client"))
             if len(networks) + len(senders) > MOST:
                 raise StoreError(f"the local lists hold more than {MOST} entries: too many for tables")
     return Listed(networks, senders, policy.local_lists, refuses, refuses and policy.repip.bad == "reject")

@@ -1,6 +1,6 @@
 r"""What a table says of an address or a sender, and how it is written for Exim.
 
-    verdict=deny code=554 until=0 text="5.7.1 Connection refused" why="OUR_DENIALS 192.0.2.0/24"
+    verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUR_DENIALS 192.0.2.0/24"
 
 ${extract{name}{line}} takes it apart. `text` is what a client may hear, `why` what stands in the log.
 
@@ -38,11 +38,11 @@ def refused(of: str, why: str, *, until: int = 0) -> Row:
     """Return the row of who is refused.
 
     Args:
-        of: "Connection" or "Sender".
+        of: "Client" or "Sender".
         why: for the log.
         until: Unix seconds; 0 = for ever.
     """
-    code = 554 if of == "Connection" else 550
+    code = 554 if of == "Client" else 550
     return Row(DENY, why[:MAX_WHY], code, f"5.7.1 {of} refused", until)
 
 

@@ -21,7 +21,7 @@ def keys(asked: Http) -> Tokens | None:
     if _of_this_machine(asked.address):
         return None
     raise ConfigError(
-        f"doors.http.listen is {asked.address}, which others may reach, and who may use it is not said; set doors.http.keys_file"
+        f"doors.http.listen is {asked.address}, which others may reach, and has no keys; set doors.http.keys_file"
     )
 
 

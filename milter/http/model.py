@@ -91,7 +91,9 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     ]
     spam_score: float
     reject_score: float
-    decided_by: Annotated[str, Meta(description="Name of a rule or list, or a word such as below-line.")]
+    decided_by: Annotated[
+        str, Meta(description="Name of a rule or list, or a keyword such as below-threshold.")
+    ]
     rules: tuple[RuleHit, ...]
     findings: tuple[Finding, ...]
     karma: Annotated[

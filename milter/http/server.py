@@ -174,7 +174,7 @@ class HttpServer(WebServer):
 
     async def _learned(self, what: What, request: web.BaseRequest, held: Held) -> web.Response:
         if not self._teaches:
-            raise NotBelieved("on a port nobody is believed without a key: set doors.http.keys_file")
+            raise NotBelieved("on a port everybody needs a key: set doors.http.keys_file")
         body = await self._message(request, held)
         if isinstance(body, web.Response):
             return body

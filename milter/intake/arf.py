@@ -30,7 +30,7 @@ SAYS: Final = {
     "virus": What.COMPLAINT,
     "not-spam": What.PARDON,
 }
-"""What a feedback type says of a message.  Others are no word on it: opt-out asks for no more mail, auth-failure tells of DKIM or DMARC."""
+"""What a feedback type says of a message.  Others are no report of it: opt-out asks for no more mail, auth-failure tells of DKIM or DMARC."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,7 +76,7 @@ async def matched(
     """
     what = What.COMPLAINT if found is None else found.says
     if what is None:
-        return Matched(None, "no word on a message")
+        return Matched(None, "no report of a message")
     if not mail.messages:
         return Matched(None, "without the message")
     reported = mail.messages[0]

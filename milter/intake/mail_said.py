@@ -157,7 +157,7 @@ def _forwarded(bench: Bench, mail: Mail, role: Role, person: str, entry: Entry |
         return Said(why="written by a program", person=person)
     what = {Role.SPAM: What.COMPLAINT, Role.HAM: What.PARDON}.get(role) if found is None else found.says
     if what is None:
-        return Said(why="no word on a message", person=person)
+        return Said(why="no report of a message", person=person)
     events = []
     for number, one in enumerate(mail.messages):
         name = named(one.raw, bench.key)

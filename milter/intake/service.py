@@ -148,9 +148,7 @@ def _tokens(asked: Asked) -> Tokens | None:
         return Tokens(Path(asked.http_token_file))
     if isinstance(asked.http_address, UnixAddress):
         return None
-    raise ConfigError(
-        "intake.http_listen is a port, and who may use it is not said; set intake.http_token_file"
-    )
+    raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")
 
 
 def _said(desk: Desk) -> status.IntakeStatus:

@@ -83,14 +83,16 @@ class FollowedPins:
         event(
             log,
             logging.INFO,
-            "pins changed",
+            "manual overrides changed",
             version=changes.version,
             changed=len(changes.pins),
             gone=len(changes.gone),
             number=len(self._book),
         )
         if changes.unknown:
-            event(log, logging.ERROR, "pins of a newer version are not used", number=changes.unknown)
+            event(
+                log, logging.ERROR, "manual overrides of a newer version are not used", number=changes.unknown
+            )
 
     def close(self) -> None:
         """Let the store go."""
@@ -112,7 +114,7 @@ class FollowedPins:
             return None
         self._version = changes.version
         if self._trouble:
-            event(log, logging.WARNING, "pins are read again")
+            event(log, logging.WARNING, "manual overrides are read again")
             self._trouble = ""
         return changes
 
@@ -137,5 +139,5 @@ class FollowedPins:
     def _failed(self, error: StoreError) -> None:
         self._let_go()  # it is read whole when it can be read again
         if str(error) != self._trouble:
-            event(log, logging.ERROR, "pins stay as they were", error=error)
+            event(log, logging.ERROR, "manual overrides stay as they were", error=error)
             self._trouble = str(error)

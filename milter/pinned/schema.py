@@ -71,7 +71,7 @@ MIGRATIONS: Final = (
     ),
 )
 SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of pins"),
-    absent="nobody has pinned anything yet",
+    format=Format(APPLICATION_ID, MIGRATIONS, "a store of manual overrides"),
+    absent="nobody has set a manual override yet",
     left="",
 )

@@ -224,7 +224,7 @@ class Store(SharedFile):
             )
             if before < self._in_force(now) > MAX_PINS:
                 raise StoreError(
-                    f"{self.path}: more than {MAX_PINS:,} pins would be in force; clear some, or let them expire"
+                    f"{self.path}: more than {MAX_PINS:,} manual overrides would be in force; clear some, or let them expire"
                 )
 
 
@@ -238,6 +238,6 @@ def _check(*texts: str, times: Iterable[float] = ()) -> None:
         if len(text) > MAX_TEXT:
             raise StoreError(f"a name, reason or note is longer than {MAX_TEXT} characters")
         if not text.isprintable():
-            raise StoreError(f"{text!r} holds what is no letter, such as a line's end")
+            raise StoreError(f"{text!r} holds a character that can't be printed, such as a line's end")
     if not all(math.isfinite(at) and 0 <= at <= LAST_TIME for at in times):
         raise StoreError("a time is before 1970 or after 9999")

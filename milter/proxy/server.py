@@ -97,7 +97,7 @@ def check(settings: Proxy) -> None:
         ConfigError: it leads to itself, or the certificate can't be read.
     """
     if settings.hop == settings.address:
-        raise ConfigError(f"doors.proxy.next_hop = {settings.next_hop} is the door itself")
+        raise ConfigError(f"doors.proxy.next_hop = {settings.next_hop} is the proxy itself")
     try:
         if settings.certificate:
             Certificate(settings.certificate, settings.key)

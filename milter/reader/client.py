@@ -98,11 +98,16 @@ class Line:
                 stream, writer = await asyncio.open_unix_connection(str(self._path), limit=BUFFER)
             except OSError as error:
                 if not self._away:
-                    event(log, logging.WARNING, "no reader: pictures are not looked at", error=error.strerror)
+                    event(
+                        log,
+                        logging.WARNING,
+                        "no image reader: pictures are not looked at",
+                        error=error.strerror,
+                    )
                 self._away = True
                 return None
             if self._away:
-                event(log, logging.INFO, "the reader is back")
+                event(log, logging.INFO, "the image reader is back")
             self._away, self._retry_at = False, 0.0
             self._writer = writer
             self._listening = asyncio.create_task(self._listen(stream, writer))
@@ -118,7 +123,7 @@ class Line:
         except (EOFError, OSError):
             pass  # it ended, or was ended: the next question finds out whether there is another
         except (PeerError, msgspec.MsgspecError) as error:
-            event(log, logging.ERROR, "the reader's answers are broken", error=error)
+            event(log, logging.ERROR, "the image reader's answers are broken", error=error)
         finally:
             self._writer = None
             writer.close()

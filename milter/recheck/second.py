@@ -140,7 +140,7 @@ class SecondLook:
                 except OboronaError as error:
                     self._troubles["judging"].failed(error)
                 except Exception as error:
-                    log.exception("fault in the second look")
+                    log.exception("fault in the recheck")
                     self._troubles["judging"].failed(error)
                 await _wait(stop, TROUBLE_S)
         finally:

@@ -148,9 +148,9 @@ class RuleSet:
             return done
         if one.name in self._open:
             around = [*self._open[self._open.index(one.name) :], one.name]
-            raise Fault(f"hangs on itself: {' -> '.join(around)}")
+            raise Fault(f"depends on itself: {' -> '.join(around)}")
         if len(self._open) >= MAX_CHAIN:
-            raise Fault(f"hangs on more than {MAX_CHAIN} others, one after the other")
+            raise Fault(f"depends on more than {MAX_CHAIN} others, one after the other")
         self._open.append(one.name)
         try:
             done = self._done[one.name] = self._known(one) or self._fresh(one)

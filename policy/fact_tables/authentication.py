@@ -99,7 +99,7 @@ AREA: Final = Area(
             "arc.trusted",
             str,
             _M,
-            "the trusted sealer whose word is taken, empty = none",
+            "the trusted sealer whose results are used, empty = none",
             example="lists.example.org",
         ),
     ),

@@ -38,7 +38,7 @@ AREA: Final = Area(
             example=frozenset({"example.net"}),
             form=Form.SMALL,
         ),
-        fact("links.anchors", int, _M, "links that a reader clicks: <a> and <area> of HTML", example=1),
+        fact("links.anchors", int, _M, "links that can be clicked: <a> and <area> of HTML", example=1),
         fact("links.forms", int, _M, "places where forms of the HTML send what is typed", example=0),
         fact("links.pictures", int, _M, "pictures that are fetched from elsewhere", example=1),
         fact("links.codes", int, _M, "links in QR codes and in what is written in pictures", example=0),

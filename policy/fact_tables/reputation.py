@@ -93,7 +93,7 @@ AREA: Final = Area(
             "repentity.why",
             str,
             _M,
-            "the worst of them, in words",
+            "the worst of them, as text",
             example="link domain win.example: 390 spam of 400",
         ),
         fact(

@@ -155,7 +155,7 @@ def _pins(pinned: Pinned, cause: Cause) -> list[str]:
         for said in places.values()
         if said.flag in (Flag.GOOD, Flag.UNKNOWN)
     ]
-    return found or (["a pin was taken away"] if cause is Cause.PIN and not pinned else [])
+    return found or (["a manual override was removed"] if cause is Cause.PIN and not pinned else [])
 
 
 def _words(then: Known, now: Known) -> list[str]:

@@ -29,8 +29,8 @@ from oborona.types import Action, Proved, RuleHit, Verdict
 
 PASSED: Final = (Action.ACCEPT, Action.SPAM)
 OPENED: Final = "opened"
-MOVED_BY_READER: Final = "moved by its reader"
-OWN_LIST: Final = "its reader's list decides"
+MOVED_BY_READER: Final = "moved by its recipient"
+OWN_LIST: Final = "its recipient's list decides"
 NOTHING_LEARNED: Final = "nothing was learned that speaks for it"
 TAKEN_BACK: Final = "an admin took it back"
 _PENDING: Final = (State.DECIDED, State.ISSUED)

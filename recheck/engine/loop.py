@@ -253,7 +253,7 @@ class Engine:
         except StoreError:
             raise
         except Exception:  # the barrier: who can't be glanced at is judged again, and that has its own
-            log.exception("fault in a glance, from id=%s on", to_text(briefs[0].id))
+            log.exception("fault in a quick check, from id=%s on", to_text(briefs[0].id))
             return [one.id for one in briefs]
 
     def _undecided(self, ids: Sequence[int]) -> list[int]:
@@ -277,7 +277,7 @@ class Engine:
             raise
         except Exception:
             if len(taken) == 1:  # the barrier: one message's fault is not the next one's
-                log.exception("fault id=%s in the second look", to_text(taken[0].entry.id))
+                log.exception("fault id=%s in the recheck", to_text(taken[0].entry.id))
                 self.done["failed"] += 1
                 return []
             return [two for one in taken for two in await self._again(rescorer, [one], cause, now)]

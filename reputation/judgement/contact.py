@@ -28,5 +28,5 @@ def measure(past: Past) -> Measure:
     good = sums.passed - sums.complaints - sums.traps
     share = sums.first / max(sums.first, good)
     reached = all_.first / max(all_.first, all_.seen)
-    say = f"{percent(reached)} of its readers never had mail from it" if reached >= TOLD else ""
+    say = f"{percent(reached)} of its recipients never had mail from it" if reached >= TOLD else ""
     return Measure("contact", share, sums.first / (sums.first + ENOUGH), say)

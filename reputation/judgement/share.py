@@ -92,7 +92,7 @@ def _said(counts: Bucket) -> str:
         parts.append(f"{counts.spam:,} of {counts.seen:,} were spam")
     elif counts.seen:
         parts.append(f"none of {counts.seen:,} was spam" if counts.seen > 1 else "1 message, no spam")
-    for number, what in ((counts.traps, "traps"), (counts.pardons, "pardons")):
+    for number, what in ((counts.traps, "traps"), (counts.pardons, "not-spam reports")):
         if number:
             parts.append(some(number, what))
     return ", ".join(parts)

@@ -63,7 +63,7 @@ def bring_in(state: Path) -> None:
 
 def entry(number: int, **more: object) -> Entry:
     """A journal entry of a moment ago."""
-    given = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-line"} | more
+    given = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-threshold"} | more
     return Entry(id=number, time=time.time() - 60, **given)  # type: ignore[arg-type]
 
 

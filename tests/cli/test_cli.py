@@ -80,7 +80,7 @@ def test_check_prints_one_object_a_message(state: Path, letter: Path, tmp_path: 
     )
     good, bad = objects(result)
     assert result.exit_code == 0
-    assert (good["verdict"], good["score"], good["decided_by"]) == ("accept", 0, "below-line")
+    assert (good["verdict"], good["score"], good["decided_by"]) == ("accept", 0, "below-threshold")
     assert isinstance(good["score"], float)
     assert (bad["verdict"], bad["decided_by"]) == ("reject", "GTUBE")
     assert bad["rules"][0]["name"] == "GTUBE"  # type: ignore[index]
@@ -243,11 +243,11 @@ def test_explain_of_nothing_known_says_so(state: Path) -> None:
 
 def test_doctor_looks_at_everything(state: Path, tmp_path: Path) -> None:
     result = run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor")
-    for what in ("settings", "policy", "state", "counters", "door", "socket", "resolver", "mail server"):
+    for what in ("settings", "policy", "state", "counters", "listener", "socket", "resolver", "mail server"):
         assert what in result.stdout
     assert result.exit_code == 1, "nothing runs: mail is not filtered"
     (tmp_path / "m.sock").mkdir()
     told = run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor", "--json")
     assert told.exit_code == 1
-    socket = next(one for one in json.loads(told.stdout) if one["what"] == "door")
+    socket = next(one for one in json.loads(told.stdout) if one["what"] == "listener")
     assert socket["state"] == "FAIL"

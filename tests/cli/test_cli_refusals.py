@@ -234,11 +234,11 @@ def test_a_service_without_doors_does_not_start(tmp_path: Path, command: str) ->
     words = ["--state", str(tmp_path / "state"), "--set", "doors.milter.listen=", command]
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
-    assert "no door is open" in done.stderr
+    assert "no listener is set" in done.stderr
     assert not (tmp_path / "state").exists()
 
 
 def test_the_delivery_door_is_a_door(tmp_path: Path) -> None:
     settings = {"doors.milter.listen": "", "doors.delivery.listen": f"unix:{tmp_path}/lmtp.sock"}
     with Oborona(settings) as daemon:
-        assert "ready on the delivery door" in daemon.log()
+        assert "ready on the delivery listener" in daemon.log()

@@ -84,7 +84,7 @@ def test_a_list_without_test_points_is_said_to_have_none(look: Look, zones: Zone
     hashed = LIST.format(name="EBL", zone="ebl.test", of='["from"]') + 'hash = "sha1"\n'
     assert look(hashed)[1]["DNS list EBL"] == (
         "OK",
-        "has no test points; it is believed until its answers tell otherwise",
+        "has no test points; it is trusted until its answers tell otherwise",
     )
     assert not [one for one in zones.asked if one.name.endswith("ebl.test")]
 

@@ -112,7 +112,7 @@ def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(open_fold
     path = open_folder / "door.sock"
     with answering(path, b"421 4.3.0 no next hop\r\n", greets=True):
         said = looked(open_folder, **{f"doors__{door}__listen": f"unix:{path}"})
-    words = f"answers on unix:{path} and lets nobody in now: the log says why"
+    words = f"answers on unix:{path} and accepts no mail now: the log says why"
     assert any(one[0] is State.FAIL and one[1].endswith(words) for one in said.values()), said
 
 
@@ -122,18 +122,18 @@ def test_the_proxy_is_open_while_its_next_hop_is(open_folder: Path) -> None:
     with Oborona(proxy | {"worker.processes": 1, "doors.proxy.trusted": ""}) as daemon:
         with next_hop(house.next_hop):
             assert "a mail server answers on" in daemon.run("doctor").stdout
-        assert "lets nobody in now" in daemon.run("doctor").stdout
+        assert "accepts no mail now" in daemon.run("doctor").stdout
 
 
 def test_a_house_without_doors(open_folder: Path) -> None:
     said = looked(open_folder, doors__milter__listen="")
-    assert said == {"door": (State.FAIL, NONE_OPEN)}
+    assert said == {"listener": (State.FAIL, NONE_OPEN)}
     assert list(postfix(asked(open_folder, doors__milter__listen=""))) == []
 
 
 def test_doors_where_nobody_listens(open_folder: Path) -> None:
     said = looked(open_folder, doors__policy_service__listen=f"unix:{open_folder}/policy.sock")
-    assert said["door"] == (
+    assert said["listener"] == (
         State.FAIL,
         f"nothing listens on unix:{open_folder}/milter.sock: the daemon does not run",
     )
@@ -170,12 +170,12 @@ def test_another_program_at_the_policy_services_address(open_folder: Path, answe
     path = open_folder / "policy.sock"
     with answering(path, answer):
         state, words = looked(open_folder, doors__policy_service__listen=f"unix:{path}")["policy service"]
-    assert (state, words) == (State.FAIL, f"something listens on unix:{path} and is no policy service")
+    assert (state, words) == (State.FAIL, f"something listens on unix:{path}, and it is no policy service")
 
 
 def test_a_policy_service_at_the_milters_address(open_folder: Path) -> None:
     with answering(open_folder / "milter.sock", b"action=DUNNO\n\n"):
-        assert looked(open_folder)["door"][0] is State.FAIL
+        assert looked(open_folder)["listener"][0] is State.FAIL
 
 
 def test_a_folder_that_is_closed_to_the_mail_server(open_folder: Path) -> None:

@@ -39,8 +39,8 @@ def export(site: Path, *words: str, status: int = 0, **settings: str) -> Result:
 def test_what_would_be_written_is_shown(site: Path) -> None:
     shown = export(site, "--dry-run", export__folder=str(site / "tables")).stdout
     assert shown.splitlines() == [
-        'client 192.0.2.7 verdict=deny code=554 until=0 text="5.7.1 Connection refused" why="OUT 192.0.2.7"',
-        'network 198.51.100.0/24 verdict=deny code=554 until=0 text="5.7.1 Connection refused" why="OUT 198.51.100.0/24"',
+        'client 192.0.2.7 verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUT 192.0.2.7"',
+        'network 198.51.100.0/24 verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUT 198.51.100.0/24"',
         'sender *@bad.example verdict=deny code=550 until=0 text="5.7.1 Sender refused" why="OUT @bad.example"',
         "1 clients, 1 networks, 1 senders",
     ]

@@ -85,7 +85,7 @@ def test_events_are_listed_the_newest_first_with_what_became_of_them(run: Run) -
     shown = run("list").stdout
     assert "\x1b" not in shown
     assert "waits" in shown
-    assert "believed 0.30" in shown
+    assert "accepted 0.30" in shown
 
 
 @pytest.mark.usefixtures("log")
@@ -111,15 +111,15 @@ def test_one_event_is_shown_with_all_decisions(run: Run, log: Log) -> None:
         now=time.time(),
     )
     shown = run("show", "1").stdout
-    assert f"event 1: complaint by {ANN}" in shown
-    assert "was        believed" in shown
+    assert f"report 1: spam report by {ANN}" in shown
+    assert "was        accepted" in shown
     assert "is         own mail alone" in shown
     assert "REVISED (what was said since)" in shown
     (found,) = objects(run("show", "1", "--json"))
     assert (found["event"]["turn"], found["raw_octets"], len(found["decisions_before"])) == (2, 14, 1)
     assert run("show", "1", "--raw").stdout_bytes == b"Subject: 7\r\n\r\n"
     assert "not kept" in run("show", "2", "--raw", status=1).stderr
-    assert "no event 99" in run("show", "99", status=2).stderr
+    assert "no report 99" in run("show", "99", status=2).stderr
 
 
 @pytest.mark.usefixtures("log")
@@ -132,7 +132,7 @@ def test_people_are_told_with_how_far_they_are_believed(run: Run) -> None:
     assert [one["id"] for one in ann["events"]] == [1]
     assert ann["person"]["person"] == ANN
     assert "stranger" in run("person", ANN).stdout
-    assert "never said anything" in run("person", "nobody@x.example", status=1).stderr
+    assert "never reported anything" in run("person", "nobody@x.example", status=1).stderr
     assert "no mail address" in run("person", "nobody", status=2).stderr
 
 
@@ -151,7 +151,7 @@ def test_what_is_taken_back_counts_no_more_and_stays_for_the_person(run: Run, lo
     run("take-back", "1", "--dry-run")
     assert log.get(1) == before
     told = run("take-back", "1", "2", "--reason", "a test")
-    assert told.stdout == f"took back event 1: complaint by {ANN}, believed 0.30\n"
+    assert told.stdout == f"took back report 1: spam report by {ANN}, accepted 0.30\n"
     after = log.get(1)
     assert (after.counts, after.own, after.rules, after.turn) == (
         False,

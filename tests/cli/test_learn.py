@@ -59,30 +59,30 @@ def taught(run: Run, mail: Path, state: Path) -> None:
 
 def test_what_was_taught_is_told_by_message_and_altogether(run: Run, mail: Path) -> None:
     found = run("learn", "spam", str(mail / "spam"))
-    assert found.stdout == "25 taught as spam\n"
+    assert found.stdout == "25 labelled as spam\n"
     assert "no trainer runs" in found.stderr
     again = run("learn", "spam", str(mail / "spam"))
-    assert again.stdout == "0 taught as spam, 25 known before\n"
+    assert again.stdout == "0 labelled as spam, 25 known before\n"
     one, total = lines(run("learn", "ham", str(mail / "spam" / "00.eml"), "--json"))
     assert (one["result"], one["instead_of"]) == ("replaced", 1)
     assert total == {"total": 1, "new": 0, "replaced": 1, "duplicate": 0, "refused": 0}
 
 
 def test_one_message_comes_by_standard_input_and_a_mailbox_as_a_file(run: Run, tmp_path: Path) -> None:
-    assert run("learn", "ham", "-", stdin=letter(1, Kind.HAM)).stdout == "1 taught as ham\n"
+    assert run("learn", "ham", "-", stdin=letter(1, Kind.HAM)).stdout == "1 labelled as ham\n"
     box = b"".join(
         b"From a@a.example Fri Nov 20 10:00:00 2026\n" + letter(n, Kind.HAM).replace(b"\r", b"") + b"\n"
         for n in range(3)
     )
     (tmp_path / "box").write_bytes(box)
-    assert run("learn", "ham", str(tmp_path / "box")).stdout == "2 taught as ham, 1 known before\n"
+    assert run("learn", "ham", str(tmp_path / "box")).stdout == "2 labelled as ham, 1 known before\n"
 
 
 def test_nothing_to_learn_is_refused_with_its_name_and_the_rest_is_learned(run: Run, mail: Path) -> None:
     (mail / "spam" / "empty.eml").write_bytes(b"")
     (mail / "spam" / "notes.json").write_bytes(b'{"kind": "spam"}\n')  # what lies beside messages is none
     found = run("learn", "spam", str(mail / "spam"), status=1)
-    assert found.stdout == "25 taught as spam, 2 refused\n"
+    assert found.stdout == "25 labelled as spam, 2 refused\n"
     assert "empty.eml: there is no message in it" in found.stderr
     assert "notes.json: there is no message in it" in found.stderr
 
@@ -93,7 +93,7 @@ def test_who_is_no_person_is_refused(run: Run, mail: Path, person: str) -> None:
 
 
 def test_the_status_says_what_is_missing_and_who_said_what(run: Run, mail: Path, tmp_path: Path) -> None:
-    assert "nothing was taught yet" in run("model", "status", status=74).stderr
+    assert "nothing was trained yet" in run("model", "status", status=74).stderr
     run("learn", "spam", str(mail / "spam"), "--person", "Ann@b.example")
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
@@ -119,10 +119,10 @@ def test_words_are_listed_and_unlearned_by_id_person_and_time(run: Run, mail: Pa
     assert newest["id"] == 50
     assert newest["state"] == "learned"
     assert "learned" in run("model", "words", "--last", "50").stdout
-    assert run("model", "unlearn", "1", "2", "99").stdout == "2 words are taken back\n"
+    assert run("model", "unlearn", "1", "2", "99").stdout == "2 labels are taken back\n"
     run("learn", "spam", str(mail / "ham" / "01.eml"), "--person", "ann@b.example")
     assert lines(run("model", "unlearn", "--person", "ANN@b.example", "--json")) == [{"taken_back": [51]}]
-    assert run("model", "unlearn", "--since", "1d", "3", "4", "51").stdout == "2 words are taken back\n"
+    assert run("model", "unlearn", "--since", "1d", "3", "4", "51").stdout == "2 labels are taken back\n"
     run("model", "unlearn", status=2)
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
@@ -137,7 +137,7 @@ def test_snapshots_are_listed_and_gone_back_to(run: Run, mail: Path, tmp_path: P
     oldest = lines(run("model", "history", "--json"))[-1]
     assert (oldest["position"], oldest["why"]) == (1, "stopped")
     assert (
-        run("model", "rollback", str(oldest["id"])).stdout == "49 words are set aside, 0 put in place again\n"
+        run("model", "rollback", str(oldest["id"])).stdout == "49 labels are set aside, 0 put back\n"
     )
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
@@ -174,7 +174,7 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     status.write(state, status.TrainerStatus(pid=1, time=time.time(), trouble=trouble))
     with lock.hold(state / LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
-        assert f"can't learn now ({trouble}); what was said is written down, and waits" in found.stderr
+        assert f"can't learn now ({trouble}); the labels are stored, and wait" in found.stderr
         assert "and can't learn" in run("model", "status").stdout
     settle(trainer(state)).close()
     assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [("trainer", State.FAIL)]

@@ -46,7 +46,7 @@ def test_a_changed_score_shows_by_verdict_by_rule_and_with_examples(site: tuple[
     assert example["subject"].startswith("you")
     shown = run(state, folder, "policy", "replay").stdout
     assert "spam → accept" in shown
-    assert "spam 110.0 / 100 by LINKS  →  accept 80.0 / 100 by below-line" in shown
+    assert "spam 110.0 / 100 by LINKS  →  accept 80.0 / 100 by below-threshold" in shown
     assert "\x1b" not in shown
 
 

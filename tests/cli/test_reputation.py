@@ -191,17 +191,17 @@ def test_show_draws_the_past_and_tells_the_judgement_and_what_lies_beside(state:
 
 def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
     done = run(state, "set", "198.51.100.7", "good", "--reason", "their owner cleaned up", "--for", "7d")
-    assert "198.51.100.7 is pinned good until" in done.stdout
+    assert "198.51.100.7 is set to good until" in done.stdout
     found = shown(state, "198.51.100.7")
     assert (found["pin"]["flag"], found["pin"]["reason"]) == ("good", "their owner cleaned up")
     assert 6.9 * DAY_S < found["pin"]["until"] - time.time() < 7.1 * DAY_S
-    assert "pinned good by" in run(state, "show", "198.51.100.7").stdout
-    assert "was pinned good by" in run(state, "set", "198.51.100.7", "bad", "--reason", "again").stdout
+    assert "set to good by" in run(state, "show", "198.51.100.7").stdout
+    assert "was set to good by" in run(state, "set", "198.51.100.7", "bad", "--reason", "again").stdout
     run(state, "note", "198.51.100.7", "wrote to their abuse desk")
     assert "wrote to their abuse desk" in run(state, "show", "198.51.100.7").stdout
     run(state, "clear", "198.51.100.7", "--reason", "let it speak")
     assert shown(state, "198.51.100.7")["pin"] is None
-    assert "is not pinned" in run(state, "clear", "198.51.100.7", "--reason", "x", status=1).stderr
+    assert "has no manual override" in run(state, "clear", "198.51.100.7", "--reason", "x", status=1).stderr
     assert logged(state) == [
         ("clear", "198.51.100.7", "let it speak"),
         ("note", "198.51.100.7", "wrote to their abuse desk"),
@@ -219,9 +219,9 @@ def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
         (["set", "192.0.2.1", "bad"], "Missing option '--reason'"),
         (["set", "192.0.2.1", "odd", "--reason", "x"], "is not one of 'good'"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "soon"], "write a number with"),
-        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "0d"], "in the time to come"),
-        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "2020-01-01"], "in the time to come"),
-        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "9999-12-31"], "in the time to come"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "0d"], "in the future"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "2020-01-01"], "in the future"),
+        (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "9999-12-31"], "in the future"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "tomorrow"], "is no day"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "1d", "--until", "2099-01-01"], "not both"),
         (["set", "from:00ff00ff00ff00ff", "good", "--reason", "x"], "anybody can write it"),
@@ -238,7 +238,7 @@ def test_the_pin_of_a_network_is_seen_at_its_addresses(state: Path) -> None:
     found = shown(state, "198.51.100.7")
     assert (found["pin"], found["network_pin"]["entity"]) == (None, "198.51.100.0/24")
     text = run(state, "show", "198.51.100.7").stdout
-    assert "198.51.100.0/24 is pinned good by" in text
+    assert "198.51.100.0/24 is set to good by" in text
     assert text.startswith("198.51.100.7  address  good")
     run(state, "set", "198.51.100.7", "poor", "--reason", "but this one")
     assert shown(state, "198.51.100.7")["network_pin"] is None, "its own stands above it"
@@ -297,7 +297,7 @@ def test_what_a_verdict_counted_is_taken_back_exactly_and_once(state: Path) -> N
     )  # fmt: skip
     before = shown(state, "198.51.100.7")["days"]
     assert "would be taken back" in run(state, "forgive", wrong, "--reason", "x", "--dry-run").stdout
-    assert "2 pieces: taken back" in run(state, "forgive", wrong, "--reason", "it was ours").stdout
+    assert "2 hashes: taken back" in run(state, "forgive", wrong, "--reason", "it was ours").stdout
     assert "taken back before" in run(state, "forgive", wrong, "--reason", "x", status=1).stderr
     assert "was not counted as spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
     assert "was not counted" in run(state, "forgive", uncounted, "--reason", "x", status=1).stderr
@@ -322,7 +322,7 @@ def test_what_is_taken_back_is_what_the_site_counted_whatever_its_readers_lists_
         state,
         [
             {"verdict": Action.ACCEPT, "kept": Kept(site=(Action.SPAM, "score")), **theirs},
-            {"verdict": Action.SPAM, "kept": Kept(site=(Action.ACCEPT, "below-line")), **theirs},
+            {"verdict": Action.SPAM, "kept": Kept(site=(Action.ACCEPT, "below-threshold")), **theirs},
             {"verdict": Action.SPAM, "kept": Kept(site=(Action.REJECT, "REPIP_BAD")), **theirs},
             {"verdict": Action.SPAM, **theirs},
         ],
@@ -330,7 +330,7 @@ def test_what_is_taken_back_is_what_the_site_counted_whatever_its_readers_lists_
     for ident, why in (
         (unwanted, "was not counted as spam, but as accept"),
         (refused, "was not counted"),
-        (unknown, "a list of its readers"),
+        (unknown, "a list of its recipients"),
     ):
         assert why in run(state, "forgive", ident, "--reason", "x", status=1).stderr
     assert "taken back" in run(state, "forgive", wanted, "--reason", "x").stdout
@@ -345,7 +345,7 @@ def test_what_a_pardon_took_back_is_not_taken_back_again(state: Path) -> None:
     assert number is not None
     with WordStore(state / WORDS) as words:
         Effects(words).want([Wanted(forgiven_mark(number), Effect.FORGIVEN, pieces, 1.0)])
-        assert "somebody has pardoned it" in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+        assert "an accepted not-spam report did it" in run(state, "forgive", ident, "--reason", "x", status=1).stderr
         Effects(words).take_back([forgiven_mark(number)])
     assert "taken back" in run(state, "forgive", ident, "--reason", "x").stdout
 
@@ -390,7 +390,7 @@ def test_top_ranks_and_names_what_it_can(state: Path) -> None:
     (network,) = ranked("network")
     assert network == "198.51.100.0/24"
     table = run(state, "top").stdout
-    assert "pinned poor" in table
+    assert "poor by hand" in table
     (state / "journal.db").unlink()
     assert ranked("--by", "worst")[0] == name_of(shingle(state, "198.51.100.7")), (
         "no name without the journal"
@@ -431,11 +431,11 @@ def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     run(state, "set", "192.0.2.2", "good", "--reason", "x", "--for", "1d")
     path = state / FILE
     assert list(doctor_pins.pins(asked)) == [
-        Report("pins", State.OK, f"{path}: 1 good, 1 bad in force, 1 of them for ever")
+        Report("overrides", State.OK, f"{path}: 1 good, 1 bad in force, 1 of them without an end")
     ]
     write(state, Status(worker=3, pid=1, time=time.time(), policy="x", pins_stale=True, pins={"bad": 1}))
     assert [one.words for one in doctor_pins.pins(asked)][1:] == [
-        "worker 3 can't use the store; its log says why"
+        "worker 3 can't use the store of manual overrides; its log says why"
     ]
     exposed = CliRunner().invoke(main, ["--state", str(state), "metrics"]).stdout
     assert 'oborona_pins{flag="bad",worker="3"} 1.0' in exposed

@@ -196,9 +196,9 @@ def test_another_site_takes_it_for_a_time_and_its_own_people_have_the_last_word(
     file = tmp_path / "export.json"
     run(state, "export", "--json", "--flag", "poor", file)
     run(other, "set", "9.10.11.12", "good", "--reason", "ours")
-    assert "4 would be pinned as mx.test says; 1 keep" in run(other, "import", file, "--dry-run").stdout
+    assert "4 would be set as mx.test says; 1 keep" in run(other, "import", file, "--dry-run").stdout
     assert run(other, "log").stdout.count("\n") == 1
-    assert "4 are pinned as mx.test says; 1 keep" in run(other, "import", file, "--for", "2d").stdout
+    assert "4 are set as mx.test says; 1 keep" in run(other, "import", file, "--for", "2d").stdout
 
     def pin(entity: str) -> dict[str, object]:
         found: dict[str, object] = json.loads(run(other, "show", entity, "--json").stdout)["pin"]
@@ -211,7 +211,7 @@ def test_another_site_takes_it_for_a_time_and_its_own_people_have_the_last_word(
     assert exported == [], "what came from elsewhere is not told on: else it would never end"
     assert len(run(other, "export", "--postfix-cidr", "--flag", "poor").stdout.splitlines()) == 4
     assert "import" in run(other, "log", "--limit", "1").stdout
-    assert "5 are pinned" in run(other, "import", file, "--over").stdout
+    assert "5 are set" in run(other, "import", file, "--over").stdout
     assert pin("9.10.11.12")["flag"] == "bad"
 
 
@@ -227,7 +227,7 @@ def test_a_plain_list_is_taken_whole_or_not_at_all(state: Path, tmp_path: Path) 
     assert "4: 'odd thing'" in broken.stderr
     assert "nothing was imported" in broken.stderr
     assert run(other, "log").stdout == ""
-    assert "2 are pinned" in run(other, "import", "-", *told, "--skip-broken", stdin=PLAIN).stdout
+    assert "2 are set" in run(other, "import", "-", *told, "--skip-broken", stdin=PLAIN).stdout
     shown = json.loads(run(other, "show", "spam.example", "--json").stdout)
     assert (shown["pin"]["flag"], shown["pin"]["reason"]) == ("bad", "-: their list")
 

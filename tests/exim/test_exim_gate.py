@@ -115,10 +115,10 @@ def delivered(exim: Exim, raw: bytes, folder: str = ".", **more: str) -> Message
 @pytest.mark.parametrize(
     ("ip", "words", "decided_by"),
     [
-        ("192.0.2.66", "554 5.7.1 Connection refused, reference ", "OUT"),
-        ("2001:db8::7", "554 5.7.1 Connection refused, reference ", "OUT"),
-        (LISTED, "554 5.7.1 Connection refused, listed by LISTED, reference ", "LISTED"),
-        ("192.0.2.8", "554 5.7.1 Connection refused, reference ", "BAD_NAME"),
+        ("192.0.2.66", "554 5.7.1 Client refused, reference ", "OUT"),
+        ("2001:db8::7", "554 5.7.1 Client refused, reference ", "OUT"),
+        (LISTED, "554 5.7.1 Client refused, listed by LISTED, reference ", "LISTED"),
+        ("192.0.2.8", "554 5.7.1 Client refused, reference ", "BAD_NAME"),
     ],
 )
 def test_a_client_is_refused_before_it_says_a_word(
@@ -174,7 +174,7 @@ def test_a_client_with_a_bad_past_is_refused(gate: Exim, site: Site) -> None:
     remember(site, ip)
     eventually(lambda: gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith("554"))
     (greeting,) = gate.send(letter(), ip=ip)
-    assert greeting.startswith("554 5.7.1 Connection refused, reference ")
+    assert greeting.startswith("554 5.7.1 Client refused, reference ")
     assert site.verdict(greeting)["decided_by"] == "REPIP_BAD"
 
 
@@ -188,13 +188,11 @@ def test_rcpt_alone_asks_about_whatever_nobody_asked_before(site: Site) -> None:
             client = exim.send(letter(), ip="192.0.2.66", recipients=["joe@example.test", "ann@example.test"])
             sender = exim.send(letter(), sender="evil@bad.example")
             remember(site, "9.4.0.1")
-            eventually(
-                lambda: exim.send(letter(), ip="9.4.0.1")[1].startswith("554 5.7.1 Connection refused")
-            )
+            eventually(lambda: exim.send(letter(), ip="9.4.0.1")[1].startswith("554 5.7.1 Client refused"))
     finally:
         shutil.rmtree(folder)
     assert client[0] == "250 OK"
-    assert all(reply.startswith("554 5.7.1 Connection refused, reference ") for reply in client[1:])
+    assert all(reply.startswith("554 5.7.1 Client refused, reference ") for reply in client[1:])
     assert sender[1].startswith("550 5.7.1 Sender refused, reference ")
 
 

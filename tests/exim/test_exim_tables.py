@@ -91,7 +91,7 @@ def test_a_table_says_the_same_in_each_form(exim: Exim, address: str) -> None:
     assert line == (wanted.line if wanted else "none")
     query = f"select verdict||' '||code||' '||text||' '||why from client where address='${{quote_sqlite:{address}}}'"
     found = in_table(exim, f"${{lookup sqlite,file=TABLES/oborona.sqlite{{{query}}}{{$value}}{{none}}}}")
-    assert found == (f"deny 554 5.7.1 Connection refused {WHY}" if wanted else "none")
+    assert found == (f"deny 554 5.7.1 Client refused {WHY}" if wanted else "none")
 
 
 def test_what_is_in_a_row_is_taken_for_words_and_nothing_else(exim: Exim) -> None:
@@ -138,7 +138,7 @@ def _base64(text: str) -> str:
 def test_a_client_is_refused_by_the_table_without_a_daemon(exim: Exim, ip: str, wanted: bool) -> None:
     replies = exim.send(letter(), ip=ip, sender="carl@d.example")
     if wanted:
-        assert replies == ["554 5.7.1 Connection refused"]
+        assert replies == ["554 5.7.1 Client refused"]
         assert f'[{ip}] rejected connection in "connect" ACL: oborona table: ' in exim.log()
     else:
         assert replies[-1].startswith("250 OK")
@@ -177,7 +177,7 @@ def test_the_daemon_keeps_its_tables_up_to_date(site: Site) -> None:
         assert exim.send(letter(), ip=ip)[-1].startswith("250 OK")
         run(site.oborona.state, "set", ip, "bad", "--reason", "said so")
         eventually(lambda: ip.encode() in (site.tables / "clients.cdb").read_bytes())
-        assert exim.send(letter(), ip=ip) == ["554 5.7.1 Connection refused"]
+        assert exim.send(letter(), ip=ip) == ["554 5.7.1 Client refused"]
         run(site.oborona.state, "clear", ip, "--reason", "said so")
         eventually(lambda: ip.encode() not in (site.tables / "clients.cdb").read_bytes())
         assert exim.send(letter(), ip=ip)[-1].startswith("250 OK")
@@ -185,5 +185,5 @@ def test_the_daemon_keeps_its_tables_up_to_date(site: Site) -> None:
             f'[[local_list]]\nname = "OUT"\naction = "deny"\nof = ["client"]\nentries = ["{ip}"]\n'
         )
         eventually(lambda: ip.encode() in (site.tables / "clients.cdb").read_bytes())
-        assert exim.send(letter(), ip=ip) == ["554 5.7.1 Connection refused"]
+        assert exim.send(letter(), ip=ip) == ["554 5.7.1 Client refused"]
     assert '"process":"exporter"' in site.oborona.log().replace(" ", "")

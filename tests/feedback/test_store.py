@@ -55,7 +55,7 @@ def test_the_opposite_word_of_the_same_person_takes_the_first_back(store: Store)
     ham = msgspec.structs.replace(spam, kind=Kind.HAM)
     assert store.add([spam, ham], now=NOW) == [Heard(id=1, new=True), Heard(id=2, new=True, replaced=1)]
     assert store.states([1, 2]) == {1: State.TAKEN_BACK, 2: State.QUEUED}
-    assert store.get(1).reason == "word 2 says the opposite"
+    assert store.get(1).reason == "label 2 says the opposite"
     assert store.add([spam], now=NOW) == [Heard(id=3, new=True, replaced=2)]
 
 
@@ -137,7 +137,7 @@ def test_a_long_queue_is_written_and_taken_quickly(tmp_path: Path) -> None:
 
 def test_other_peoples_files_newer_ones_and_damaged_ones_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / FILE
-    with pytest.raises(StoreError, match="nothing was taught yet"):
+    with pytest.raises(StoreError, match="nothing was trained yet"):
         Store(path, make=False)
     with Connection(path) as ours:
         ours.rows(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")

@@ -65,7 +65,7 @@ async def test_a_client_is_refused_at_rcpt_where_the_log_knows_whose_mail_it_is(
     assert {one.answer for one in await begin(table)} == {Answer.CONTINUE}
     heard = await table.session.rcpt("bob@b.example", ())
     assert (heard.answer, heard.code, heard.enhanced) == (Answer.REJECT, 554, "5.7.1")
-    assert re.fullmatch(r"Connection refused, reference [0-9A-Z]{13}; https://b\.example/mail", heard.text)
+    assert re.fullmatch(r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", heard.text)
     table.session.abort()
     (line,) = lines(caplog)
     assert line["id"] == reference(heard)

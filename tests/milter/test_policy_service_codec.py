@@ -149,8 +149,8 @@ def test_a_line_that_never_ends_is_taken_up_to_its_limit() -> None:
         (ACCEPT, "DUNNO"),
         (Reply(answer=Answer.DISCARD), "DISCARD"),
         (
-            refuse(554, "5.7.1", "Connection refused, reference 1"),
-            "554 5.7.1 Connection refused, reference 1",
+            refuse(554, "5.7.1", "Client refused, reference 1"),
+            "554 5.7.1 Client refused, reference 1",
         ),
         (refuse(451, "4.7.1", "Try again later"), "451 4.7.1 Try again later"),
         (refuse(550, "5.7.1", "No\nnever"), "550 5.7.1 No never"),

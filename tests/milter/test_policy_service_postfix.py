@@ -104,7 +104,7 @@ def test_a_client_can_be_refused_before_it_says_a_word(oborona: Oborona, open_fo
             smtplib.SMTP("127.0.0.1", postfix.port, timeout=PROMPT_S, source_address=("127.0.0.66", 0))
         assert refused.value.smtp_code == 554
         assert re.fullmatch(
-            rb"5\.7\.1 <unknown\[127.0.0.66\]>: Client host rejected: Connection refused, reference \w+",
+            rb"5\.7\.1 <unknown\[127.0.0.66\]>: Client host rejected: Client refused, reference \w+",
             bytes(refused.value.smtp_error),  # type: ignore[arg-type]
         )
         assert postfix.send(WHOLE)[-1].startswith("250 ")

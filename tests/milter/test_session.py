@@ -334,7 +334,7 @@ async def test_a_message_over_the_limit_is_scanned_by_its_head_and_says_so(tmp_p
         tmp_path, '[[rule]]\nname = "BIG"\nwhen = "message.truncated and message.size > 100000"\nscore = 1\n'
     )
     reply = await table.message(b"x" * 200_000)
-    assert added(reply)["X-Mras-Reason"] == "below-line BIG=1.0"
+    assert added(reply)["X-Mras-Reason"] == "below-threshold BIG=1.0"
     (entry,) = table.journal
     assert "message-truncated" in [finding.name for finding in entry.findings]
     assert entry.size > 200_000

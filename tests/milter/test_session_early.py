@@ -49,7 +49,7 @@ async def test_a_refused_client_hears_no_more_than_a_reference_and_whom_to_ask(
         remember(table, Amounts(seen=30, spam=30))
     reply = await connect(table)
     assert (reply.answer, reply.code, reply.enhanced) == (Answer.REJECT, 554, "5.7.1")
-    assert re.fullmatch(r"Connection refused, reference [0-9A-Z]{13}; https://b\.example/mail", reply.text)
+    assert re.fullmatch(r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", reply.text)
     await asyncio.sleep(0)
     assert table.journal == []
     assert table.tally.counts == {"connect reject": 1}

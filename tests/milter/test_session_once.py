@@ -100,7 +100,7 @@ async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he
         assert (await table.session.glance(stage, told, "")).answer is Answer.CONTINUE
     for after in (None, Stage.CONNECT, Stage.SENDER):
         refused = await table.session.glance(Stage.RECIPIENT, told, "", after=after)
-        assert said(refused)[1:] == (554, "5.7.1", "Connection refused")
+        assert said(refused)[1:] == (554, "5.7.1", "Client refused")
 
 
 async def test_who_asks_behind_the_recipients_hears_it_of_client_and_sender(tmp_path: Path) -> None:

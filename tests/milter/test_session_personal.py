@@ -72,7 +72,7 @@ async def test_a_denial_is_told_journaled_and_counted_as_what_the_site_says(tmp_
     (kept,) = table.journal
     assert (kept.verdict, kept.decided_by) == (Action.SPAM, PERSONAL)
     assert kept.kept is not None
-    assert kept.kept.site == (Action.ACCEPT, "below-line")
+    assert kept.kept.site == (Action.ACCEPT, "below-threshold")
     assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
     assert await spam(table) == 0, "what one reader wants says nothing of a sender"
     assert [verdict.action for _envelope, verdict in wrote] == [Action.ACCEPT]

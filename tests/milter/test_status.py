@@ -117,11 +117,11 @@ def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted()
     would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
     rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
     given = Verdict(
-        action=Action.ACCEPT, score=1, line=100, decided_by="below-line", rules=rules, would=would
+        action=Action.ACCEPT, score=1, line=100, decided_by="below-threshold", rules=rules, would=would
     )
     for took in (0.0, 0.001, 0.0011, 99.0):
         tally.judged(given, took)
-    tally.judged(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-line"), 0.004)
+    tally.judged(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold"), 0.004)
     assert tally.rules == {"A live": 4, "TRIAL shadow": 4}
     assert tally.would == {"accept spam": 4}
     assert tally.scans == {"0.001": 2, "0.002": 1, "0.005": 1, "inf": 1}

@@ -114,7 +114,7 @@ async def test_a_trap_may_file(tmp_path: Path) -> None:
     entry = table.journal[0]
     assert (entry.verdict, entry.decided_by, entry.recipients) == (Action.SPAM, TRAP, ("old@b.example",))
     assert entry.kept is not None
-    assert entry.kept.site == (Action.ACCEPT, "below-line")
+    assert entry.kept.site == (Action.ACCEPT, "below-threshold")
     read = await table.counts.read([Hasher(KEY).shingle(Type.FROM, "ann@a.example")], NOW)
     assert read[0][Window.DAY][Metric.SEEN] == 1
     assert read[0][Window.DAY][Metric.SPAM] == 0, "that it came to a trap is counted by itself"

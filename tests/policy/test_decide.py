@@ -43,7 +43,7 @@ def test_the_heaviest_rule_decides() -> None:
     assert verdict(hit("GOOD", -150), hit("B", 200), hit("C", 50)).decided_by == "B"
     assert verdict(hit("Z", 60), hit("A", 60)).decided_by == "A", "of equal ones the first by name"
     assert verdict(hit("TRIAL", 500, Mode.SHADOW), hit("A", 120)).decided_by == "A"
-    assert verdict(hit("A", 10)).decided_by == "below-line"
+    assert verdict(hit("A", 10)).decided_by == "below-threshold"
 
 
 def test_what_the_cap_of_its_group_left_of_a_rule_is_what_it_weighs() -> None:
@@ -75,7 +75,7 @@ def test_order_of_rules_changes_nothing_and_every_verdict_names_who_decided(
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     first, second = verdict(*hits), verdict(*shuffled)
     assert first == second
-    assert (first.action is Action.ACCEPT) == (first.decided_by == "below-line")
+    assert (first.action is Action.ACCEPT) == (first.decided_by == "below-threshold")
 
 
 NO_GROUPS = Groups()
@@ -102,7 +102,7 @@ def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_v
     assert would(hit("A", 50), TRIAL) == Would(action=Action.SPAM, score=110, line=100, decided_by="TRIAL")
     assert would(hit("A", 150), TRIAL) == Would(action=Action.REJECT, score=210, line=200, decided_by="A")
     assert would(hit("A", 110), hit("GOOD", -50, Mode.SHADOW)) == Would(
-        action=Action.ACCEPT, score=60, line=100, decided_by="below-line"
+        action=Action.ACCEPT, score=60, line=100, decided_by="below-threshold"
     )
     assert would(hit("A", 30), TRIAL) is None
     assert would(hit("A", 300), TRIAL) is None
@@ -111,7 +111,7 @@ def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_v
 def test_lines_on_trial_decide_nothing_and_are_told() -> None:
     assert would(hit("A", 70), spam=60) == Would(action=Action.SPAM, score=70, line=60, decided_by="A")
     assert would(hit("A", 120), spam=150, reject=300) == Would(
-        action=Action.ACCEPT, score=120, line=150, decided_by="below-line"
+        action=Action.ACCEPT, score=120, line=150, decided_by="below-threshold"
     )
     assert would(hit("A", 150), reject=140) == Would(
         action=Action.REJECT, score=150, line=140, decided_by="A"

@@ -173,7 +173,7 @@ def test_surrogates_in_a_text_are_matched_like_question_marks() -> None:
         ("distinct('recipients') > 1", 'unknown "recipients"'),
         ("fired(NOBODY)", "nothing that can be hit is called NOBODY"),
         ("fired('X')", "fired() takes a name, without quotes"),
-        ("fired(X)", "hangs on itself: X -> X"),
+        ("fired(X)", "depends on itself: X -> X"),
         ("X", "X can be hit; write fired(X)"),
         ("text.words == none", "this is never none"),
         ("model > none", "none is asked for with == none"),

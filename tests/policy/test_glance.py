@@ -147,13 +147,13 @@ async def test_an_address_with_a_bad_history_waits_for_no_dns(tmp_path: Path) ->
 
 REPIP = {
     "bad": ('bad = "reject"', BAD, (Action.REJECT, REPIP_BAD), 0.0),
-    "bad, switched off": ('bad = "none"', BAD, (Action.ACCEPT, "below-line"), 0.0),
+    "bad, switched off": ('bad = "none"', BAD, (Action.ACCEPT, "below-threshold"), 0.0),
     "bad is poor at least": ('bad = "none"\npoor = "tempfail"', BAD, (Action.TEMPFAIL, REPIP_POOR), 0.0),
     "poor": ('poor = "tempfail"', POOR, (Action.TEMPFAIL, REPIP_POOR), 0.0),
-    "poor, slowed down": ('poor = "slow"\nslow_s = 3.5', POOR, (Action.ACCEPT, "below-line"), 3.5),
-    "poor, switched off": ("", POOR, (Action.ACCEPT, "below-line"), 0.0),
-    "good": ('poor = "slow"', GOOD, (Action.ACCEPT, "below-line"), 0.0),
-    "unknown": ('poor = "slow"', None, (Action.ACCEPT, "below-line"), 0.0),
+    "poor, slowed down": ('poor = "slow"\nslow_s = 3.5', POOR, (Action.ACCEPT, "below-threshold"), 3.5),
+    "poor, switched off": ("", POOR, (Action.ACCEPT, "below-threshold"), 0.0),
+    "good": ('poor = "slow"', GOOD, (Action.ACCEPT, "below-threshold"), 0.0),
+    "unknown": ('poor = "slow"', None, (Action.ACCEPT, "below-threshold"), 0.0),
 }
 
 
@@ -176,7 +176,11 @@ async def test_a_client_that_may_connect_is_not_held_against_its_history_again(t
 async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[str, object]) -> None:
     envelope = Envelope(client=CLIENT.client, **said_of_it)  # type: ignore[arg-type]
     rules = RULE.format(name="FLAG", when="repip.flag != 'unknown'", score=300)
-    assert said(await Gate(tmp_path, rules, history=BAD).look(envelope)) == (Action.ACCEPT, "below-line", 0.0)
+    assert said(await Gate(tmp_path, rules, history=BAD).look(envelope)) == (
+        Action.ACCEPT,
+        "below-threshold",
+        0.0,
+    )
     slow = Gate(tmp_path, '[repip]\nbad = "none"\npoor = "slow"\n', history=BAD)
     assert (await slow.look(envelope)).wait_s == 0.0
 
@@ -201,7 +205,7 @@ async def test_who_did_not_answer_is_evidence_of_nothing(tmp_path: Path) -> None
     unknown = Identity(spf=Spf(result=Result.TEMPERROR), iprev=IpRev(result=Result.TEMPERROR))
     gate = Gate(tmp_path, rules, evidence=Evidence(identity=unknown, unanswered=("spf", "iprev", "ZEN")))
     seen = await gate.look(WHOLE, Stage.SENDER)
-    assert said(seen) == (Action.ACCEPT, "below-line", 0.0)
+    assert said(seen) == (Action.ACCEPT, "below-threshold", 0.0)
     assert [(one.name, one.evidence) for one in seen.verdict.findings] == [("temperror", "spf, iprev, ZEN")]
 
 
@@ -253,7 +257,7 @@ async def test_lists_on_trial_are_told_and_decide_nothing(tmp_path: Path) -> Non
     shadow = msgspec.structs.replace(LISTED, mode=Mode.SHADOW)
     gate = Gate(tmp_path, DENY_CLIENT + 'mode = "shadow"\n', evidence=Evidence(listings=(shadow,)))
     seen = await gate.look()
-    assert said(seen) == (Action.ACCEPT, "below-line", 0.0)
+    assert said(seen) == (Action.ACCEPT, "below-threshold", 0.0)
     assert {(hit.name, hit.mode) for hit in seen.verdict.rules} == {
         ("ZEN", Mode.SHADOW),
         ("KEPT_OUT", Mode.SHADOW),
@@ -283,7 +287,7 @@ async def test_an_analysts_word_on_an_address_stands_above_its_history(tmp_path:
     stranger.pins = pinned(Type.CLIENT_NETWORK, "9.10.11.0/24", Flag.BAD)
     kept_out = await stranger.look()
     assert (kept_out.verdict.action, kept_out.verdict.decided_by) == (Action.REJECT, REPIP_BAD)
-    assert kept_out.verdict.rules[0].say == "pinned bad by eve: an audit"
+    assert kept_out.verdict.rules[0].say == "set to bad by eve: an audit"
 
 
 async def test_what_is_remembered_of_a_proved_sender_is_known_at_mail_from(tmp_path: Path) -> None:

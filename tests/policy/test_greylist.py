@@ -25,7 +25,7 @@ SIGNED = Identity(dkim=(Signature(result=Result.PASS, domain="bank.example"),))
 
 
 def verdict(score: float, action: Action = Action.ACCEPT) -> Verdict:
-    return Verdict(action=action, score=score, line=100.0, decided_by="below-line")
+    return Verdict(action=action, score=score, line=100.0, decided_by="below-threshold")
 
 
 async def ask(

@@ -14,7 +14,7 @@ from oborona.types import Action, Mode, RuleHit, Verdict, Would
 
 
 def verdict(action: Action, *rules: RuleHit) -> Verdict:
-    return Verdict(action=action, score=37.5, line=100, decided_by="below-line", rules=rules)
+    return Verdict(action=action, score=37.5, line=100, decided_by="below-threshold", rules=rules)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_good_mail_says_why_too() -> None:
     assert headers == {
         "X-Mras": "Ok",
         "X-Mras-Score": "37.5 / 100",
-        "X-Mras-Reason": "below-line(no rule fired)",
+        "X-Mras-Reason": "below-threshold(no rule fired)",
         "X-Mras-Id": "ID.SIG",
     }
 
@@ -82,8 +82,8 @@ def test_by_names_alone_nobody_learns_scores_words_or_what_is_on_trial() -> None
     named = dict(ours(msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", Detail.NAMES))
     assert named["X-Mras-Reason"] == "MASS_TEXT KNOWN QUIET"
     assert named["X-Mras-Score"] == "37.5 / 100"
-    assert reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES) == "below-line MASS_TEXT KNOWN QUIET"
-    assert reason(verdict(Action.ACCEPT), Detail.NAMES) == "below-line"
+    assert reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES) == "below-threshold MASS_TEXT KNOWN QUIET"
+    assert reason(verdict(Action.ACCEPT), Detail.NAMES) == "below-threshold"
     many = verdict(Action.ACCEPT, *(RuleHit(name=f"RULE_{number}", score=1) for number in range(5000)))
     assert len(reason(many, Detail.NAMES)) < REASON_LENGTH + 100
 
@@ -105,7 +105,10 @@ def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
             RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
         )
     )
-    assert text == "below-line MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 TRIAL=50.0[shadow]"
+    assert (
+        text
+        == "below-threshold MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 TRIAL=50.0[shadow]"
+    )
 
 
 def test_the_reason_tells_what_everything_in_shadow_mode_would_have_done() -> None:
@@ -113,7 +116,7 @@ def test_the_reason_tells_what_everything_in_shadow_mode_would_have_done() -> No
         verdict(Action.ACCEPT, RuleHit(name="TRIAL", score=150, mode=Mode.SHADOW)),
         would=Would(action=Action.SPAM, score=150, line=100, decided_by="TRIAL"),
     )
-    assert reason(given) == "below-line TRIAL=150.0[shadow] would:spam=150.0[shadow]"
+    assert reason(given) == "below-threshold TRIAL=150.0[shadow] would:spam=150.0[shadow]"
 
 
 def test_the_reason_of_thousands_of_rules_is_bounded_and_counts_the_rest() -> None:

@@ -171,7 +171,7 @@ async def test_who_has_said_nothing_costs_nothing_and_too_many_are_not_all_asked
 
 
 def test_a_verdict_says_who_decided_and_by_what() -> None:
-    before = Verdict(action=Action.ACCEPT, score=12.0, line=100.0, decided_by="below-line")
+    before = Verdict(action=Action.ACCEPT, score=12.0, line=100.0, decided_by="below-threshold")
     given = mildest(letter(12), [DENIES], NOW)
     assert given is not None
     after = personally(before, given)

@@ -81,7 +81,7 @@ async def test_a_pin_stands_above_the_past_and_that_of_the_address_above_that_of
     assert verdict.action is (Action.REJECT if refused else Action.ACCEPT)
     if refused and pins and not pins[-1].expired(NOW):
         assert verdict.decided_by == REPIP_BAD
-        assert "pinned bad by anna: says so" in verdict.rules[0].say
+        assert "set to bad by anna: says so" in verdict.rules[0].say
 
 
 async def test_a_pin_holds_while_the_counters_are_away(tmp_path: Path) -> None:

@@ -272,8 +272,8 @@ async def test_pins_stand_above_what_is_counted(tmp_path: Path) -> None:
     assert over.facts.repip_flag == "bad"
 
     for kind, name, part in (
-        (Type.AUTHOR, "ann@a.example", "author -50 (pinned bad by eve: an audit)"),
-        (Type.LINK_DOMAIN, "x.example", "entities -50 (link domain x.example: pinned bad by eve: an audit)"),
+        (Type.AUTHOR, "ann@a.example", "author -50 (set to bad by eve: an audit)"),
+        (Type.LINK_DOMAIN, "x.example", "entities -50 (link domain x.example: set to bad by eve: an audit)"),
     ):
         found = await judged(
             MemoryCounters(),

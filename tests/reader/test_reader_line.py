@@ -94,7 +94,7 @@ async def test_without_a_reader_the_answer_is_known_at_once_and_said_once(
     started = time.monotonic()
     assert [await outcome(line, what) for what in "abc"] == [Outcome.AWAY] * 3
     assert time.monotonic() - started < 0.5
-    assert [record.message for record in caplog.records] == ["no reader: pictures are not looked at"]
+    assert [record.message for record in caplog.records] == ["no image reader: pictures are not looked at"]
 
 
 async def test_a_reader_that_goes_away_and_comes_back(
@@ -133,7 +133,7 @@ async def test_a_reader_whose_answers_are_nonsense_is_left(
     async with await asyncio.start_unix_server(nonsense, str(tmp_path / SOCKET)) as server:
         assert await outcome(line, "a") is Outcome.AWAY
         server.close()
-    assert "the reader's answers are broken" in caplog.text
+    assert "the image reader's answers are broken" in caplog.text
 
 
 async def test_a_worker_that_talks_nonsense_loses_its_connection_alone(running: Running, line: Line) -> None:

@@ -233,7 +233,7 @@ def test_a_damaged_index_is_made_anew_from_the_journal(
         follow_all(index, NOON)
         assert all_of(index, HOT) == ids_of(sent)
         assert index.rows == 40
-    assert "made anew" in caplog.text
+    assert "built again" in caplog.text
     assert (place / "journal.db").exists()
 
 

@@ -17,7 +17,9 @@ NOW = 1_795_170_000.0
 
 
 def entry(ident: int, when: float = NOW) -> Entry:
-    return Entry(id=ident, time=when, verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-line")
+    return Entry(
+        id=ident, time=when, verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-threshold"
+    )
 
 
 def late(ident: int) -> Late:

@@ -217,10 +217,10 @@ def test_a_pin_stands_in_the_place_of_the_counts() -> None:
     bad, good = counted([400, 390], [400, 390]), counted([900], [90])
     pinned = {
         0: Standing(Flag.GOOD, 100.0, 0.0, "pinned good"),
-        1: Standing(Flag.BAD, -100.0, 1.0, "pinned bad by ann: x"),
+        1: Standing(Flag.BAD, -100.0, 1.0, "set to bad by ann: x"),
     }
     found = judge([sort(bad, good)._replace(pinned=pinned)])
-    assert (found.worst, found.bad, found.say) == (-100.0, 1, "link domain d1.example: pinned bad by ann: x")
+    assert (found.worst, found.bad, found.say) == (-100.0, 1, "link domain d1.example: set to bad by ann: x")
 
 
 @given(st.lists(records(), max_size=8), st.lists(records(), max_size=8))

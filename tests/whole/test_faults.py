@@ -111,7 +111,7 @@ def test_a_stop_waits_for_the_message_in_flight(oborona: Oborona, postfix: Postf
         time.sleep(0.3)
         assert client.data(LETTER)[0] == 250
     assert oborona.process.wait(15) == 0
-    assert verdicts(oborona) == ["below-line"]
+    assert verdicts(oborona) == ["below-threshold"]
     assert "was killed" not in oborona.log()
 
 
@@ -144,7 +144,7 @@ def test_a_new_connection_is_refused_at_once_while_the_last_messages_are_finishe
         assert client.data(LETTER)[0] == 250
         client.quit()
         assert oborona.process.wait(15) == 0
-        assert verdicts(oborona) == ["below-line"]
+        assert verdicts(oborona) == ["below-threshold"]
         assert "level=error" not in oborona.log()
 
 
@@ -234,7 +234,7 @@ def test_a_rule_on_the_client_refuses_before_the_message_is_sent(
     (open_folder / "policy.d/90-local.toml").write_text(rule)
     eventually(lambda: "policy loaded" in oborona.log())
     assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.66"})[-1].startswith(
-        "554 5.7.1 Connection refused, reference"
+        "554 5.7.1 Client refused, reference"
     )
     eventually(lambda: "stage=connect verdict=reject" in oborona.log())
     assert postfix.send(LETTER, xclient={"ADDR": "192.0.2.67"})[-1].startswith("250")

@@ -71,7 +71,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def test_both_workers_follow_the_model_and_no_broken_one(site: Site, tmp_path: Path) -> None:
-    good, spam = ("accept", "below-line"), ("spam", NAME)
+    good, spam = ("accept", "below-threshold"), ("spam", NAME)
     assert site.send() == [good] * SENT
     for name, model in (("spam", HTML_IS_SPAM), ("good", HTML_IS_GOOD)):
         (tmp_path / name).write_bytes(encode(model))

@@ -67,7 +67,7 @@ def test_an_address_that_sends_nothing_but_spam_is_refused_at_connect_and_that_i
         spams += 1
         assert spams < 40, "it never learns"
     assert spams >= 10
-    assert reply.startswith("554 5.7.1 Connection refused, reference "), "which names no list"
+    assert reply.startswith("554 5.7.1 Client refused, reference "), "which names no list"
     assert reply.endswith(f"; {CONTACT}")
     verdicts = gate.verdicts(ip, spams + 1)
     assert verdicts[-1]["id"] == reference(reply)

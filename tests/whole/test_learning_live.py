@@ -112,7 +112,7 @@ def test_what_is_learned_counts_in_the_counters(site: Site, mail: Path) -> None:
 def test_what_is_taken_back_is_gone(site: Site, mail: Path) -> None:
     assert site.judged(letter(920, Kind.SPAM))["verdict"] == "spam"
     done = site.oborona.run("model", "unlearn", "--since", "1d", "--wait")
-    assert (done.returncode, done.stdout) == (0, "80 words are taken back\n")
+    assert (done.returncode, done.stdout) == (0, "80 labels are taken back\n")
     assert site.judged(letter(921, Kind.SPAM))["verdict"] == "accept"
     found = site.told("model", "status", "--json")
     assert (found["speaks"], found["missing"]) == (False, {"spam": 5, "ham": 5})

@@ -58,7 +58,7 @@ def test_a_list_counts_while_its_server_answers(gate: Gate, lists: Rbldnsd) -> N
 
     lists.start()
     eventually(lambda: bool(gate.events(WELL)), FIRST_S + 10)
-    assert in_time(gate, LISTED).startswith("554 5.7.1 Connection refused, listed by BAD_CLIENTS")
+    assert in_time(gate, LISTED).startswith("554 5.7.1 Client refused, listed by BAD_CLIENTS")
     eventually(lambda: healthy(gate) == "1.0", every_s=0.5)
 
     lists.stop()

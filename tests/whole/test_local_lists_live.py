@@ -56,7 +56,7 @@ def test_a_client_in_a_network_that_is_kept_out_is_refused_and_not_asked_about(
 ) -> None:
     before = len(dns.asked)
     _, reply = gate.send(ip)
-    assert reply.startswith("554 5.7.1 Connection refused, reference "), (
+    assert reply.startswith("554 5.7.1 Client refused, reference "), (
         "what we keep ourselves is nobody's business"
     )
     (verdict,) = gate.verdicts(ip, 1)

@@ -106,7 +106,7 @@ def test_a_client_is_refused_at_rcpt(smtpd: Opensmtpd, ip: str) -> None:
         said = [smtp.rcpt(f"{name}@example.test") for name in ("ann", "joe")]
         assert {code for code, _ in said} == {554}
         assert len({text for _, text in said}) == 1
-        assert said[0][1].startswith(b"5.7.1 Connection refused, reference ")
+        assert said[0][1].startswith(b"5.7.1 Client refused, reference ")
 
 
 def test_sender_and_recipient_and_message_are_refused_each_at_its_stage(smtpd: Opensmtpd) -> None:

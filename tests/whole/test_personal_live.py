@@ -113,11 +113,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def test_a_denied_sender_goes_to_the_spam_folder_of_who_denies_them_alone(site: Site) -> None:
-    assert site.decided(JOE) == ("accept", "below-line")
+    assert site.decided(JOE) == ("accept", "below-threshold")
     site.run("personal", "deny", JOE, ANN)
     site.everywhere(("spam", "PERSONAL"), JOE)
-    assert site.decided(NOBODY) == ("accept", "below-line")
-    assert site.decided(JOE, NOBODY) == ("accept", "below-line"), "the mildest for all"
+    assert site.decided(NOBODY) == ("accept", "below-threshold")
+    assert site.decided(JOE, NOBODY) == ("accept", "below-threshold"), "the mildest for all"
     assert site.decided(JOE, ip=ELSEWHERE) == ("spam", "PERSONAL"), "whoever claims to be her"
     _found, reply = site.send(JOE)
     head = email.message_from_bytes(site.gate.held(reply), policy=email.policy.default)
@@ -177,7 +177,7 @@ def test_a_persons_word_acts_at_once_and_is_taken_back_whole(site: Site, tmp_pat
     assert site.decided(NOBODY, text=TEXT)[0] == "accept", "it is Ned's word, and Ned's alone"
     site.run("model", "unlearn", str(said["id"]))
     assert site.kept(NED) == []
-    site.everywhere(("accept", "below-line"), NED)
+    site.everywhere(("accept", "below-threshold"), NED)
 
 
 def test_a_complaint_of_a_forgery_does_not_hurt_whose_name_it_bore(site: Site, tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_a_complaint_of_a_forgery_does_not_hurt_whose_name_it_bore(site: Site, t
     message.write_bytes(site.gate.held(reply))
     site.run("learn", "spam", "--person", PAT, str(message))
     site.everywhere(("spam", "PERSONAL"), PAT, ip=ELSEWHERE)
-    assert site.decided(PAT) == ("accept", "below-line")
+    assert site.decided(PAT) == ("accept", "below-threshold")

@@ -31,9 +31,9 @@ def gate() -> Iterator[Gate]:
 
 def reputation(gate: Gate, *words: str) -> str:
     """Run a command, and wait until the worker has taken what it changed."""
-    before = len(taken(gate, "pins changed"))
+    before = len(taken(gate, "manual overrides changed"))
     done = run(gate.oborona.state, *words)
-    eventually(lambda: len(taken(gate, "pins changed")) > before, SLACK_S)
+    eventually(lambda: len(taken(gate, "manual overrides changed")) > before, SLACK_S)
     return done.stdout
 
 
@@ -44,7 +44,7 @@ def taken(gate: Gate, what: str) -> list[dict[str, object]]:
 
 def refused(gate: Gate, ip: str, words: bytes | None = None) -> bool:
     reply = gate.send(ip)[-1] if words is None else gate.send(ip, words)[-1]
-    return reply.startswith("554 5.7.1 Connection refused")
+    return reply.startswith("554 5.7.1 Client refused")
 
 
 def shown(gate: Gate, ip: str, what: str) -> int:
@@ -62,7 +62,7 @@ def test_who_is_pinned_bad_is_refused_at_connect_and_who_is_cleared_comes_in(gat
     assert time.monotonic() - began < SLACK_S
     verdict = gate.verdicts(ip, 2)[-1]
     assert (verdict["stage"], verdict["decided_by"]) == ("connect", "REPIP_BAD")
-    assert f"pinned bad by {getpass.getuser()}: their list of buyers" in verdict["reason"]
+    assert f"set to bad by {getpass.getuser()}: their list of buyers" in verdict["reason"]
     assert not refused(gate, "9.1.1.2"), "its neighbour is another one"
     reputation(gate, "clear", ip, "--reason", "sold to somebody else")
     assert not refused(gate, ip)
@@ -114,11 +114,11 @@ def test_a_store_that_is_damaged_stops_no_mail_and_what_was_known_stays(gate: Ga
         if name.exists():
             name.rename(away if name is path else name.with_suffix(".gone"))
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
-    eventually(lambda: bool(taken(gate, "pins stay as they were")), SLACK_S)
+    eventually(lambda: bool(taken(gate, "manual overrides stay as they were")), SLACK_S)
     assert refused(gate, ip)
     assert not refused(gate, "9.1.4.2")
     assert "damaged" in run(gate.oborona.state, "log", status=74).stderr
     path.unlink()
     run(gate.oborona.state, "set", ip, "unknown", "--reason", "begun anew")
-    eventually(lambda: bool(taken(gate, "pins are read again")), SLACK_S)
+    eventually(lambda: bool(taken(gate, "manual overrides are read again")), SLACK_S)
     assert not refused(gate, ip)

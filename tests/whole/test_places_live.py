@@ -36,7 +36,7 @@ def test_a_database_is_followed_by_all_workers_and_a_broken_one_harms_nobody(
     file = tmp_path / "country.mmdb"
 
     def refused(ip: str) -> bool:
-        return gate.send(ip)[-1].startswith("554 5.7.1 Connection refused")
+        return gate.send(ip)[-1].startswith("554 5.7.1 Client refused")
 
     assert refused("9.5.1.1")
     assert not refused("9.6.1.1")

@@ -72,7 +72,7 @@ def questions(lists: Rbldnsd, ip: str) -> list[str]:
 def test_a_client_on_a_list_is_refused_at_its_recipient(gate: Gate, ip: str) -> None:
     _, reply = gate.send(ip)
     assert reply.startswith(
-        "554 5.7.1 Connection refused, listed by BAD_CLIENTS (https://bl.test/?ip=" + ip + "), reference "
+        "554 5.7.1 Client refused, listed by BAD_CLIENTS (https://bl.test/?ip=" + ip + "), reference "
     )
     assert reply.endswith(f"; {CONTACT}")
     (verdict,) = gate.verdicts(ip, 1)

@@ -79,7 +79,7 @@ def test_behind_postfix_the_sender_learns_why_and_the_log_who(gate: Gate) -> Non
         3,
     )
     own = gate.postfix.log()
-    assert f"milter-reject: RCPT from unknown[{REFUSED}]: 554 5.7.1 Connection refused" in own
+    assert f"milter-reject: RCPT from unknown[{REFUSED}]: 554 5.7.1 Client refused" in own
     assert "from=<anna@partner.example> to=<joe@example.test>" in own, "and Postfix's own log names both"
 
 
@@ -104,7 +104,7 @@ def test_where_the_admin_says_so_it_is_refused_in_the_place_of_the_greeting(gate
         gate.policy(f'{POLICY}\n[verdict]\nclients_at = "sender"\n')
         with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)) as smtp:
             smtp.ehlo("mail.partner.example")
-            assert re.match(r"554 5\.7\.1 Connection refused, reference \w+", said_to(smtp)[0])
+            assert re.match(r"554 5\.7\.1 Client refused, reference \w+", said_to(smtp)[0])
     finally:
         gate.policy(POLICY)
     with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(LET_IN, 0)) as smtp:
@@ -124,7 +124,7 @@ def test_behind_exim_the_sender_learns_why_and_the_log_who(exim: Exim, site: Sit
         assert smtp.docmd("RSET")[0] == 250
         again = said_to(smtp)
     assert mail.startswith("250 ")
-    assert {reply.partition(", reference")[0] for reply in replies} == {"554 5.7.1 Connection refused"}
+    assert {reply.partition(", reference")[0] for reply in replies} == {"554 5.7.1 Client refused"}
     assert len(set(replies)) == 1, "Exim says to all what it heard of the first"
     found = site.verdict(replies[0])
     assert (found["stage"], found["said"], found["decided_by"]) == ("connect", "recipient", "OUT")

@@ -65,7 +65,7 @@ def test_forged_headers_of_ours_are_replaced(way: Way) -> None:
     message = email.message_from_bytes(way.message("forged"))
     assert message.get_all("X-Mras") == ["Ok"]
     assert message.get_all("X-Mras-Score") == ["30.0 / 100"]
-    assert message["X-Mras-Reason"].startswith("below-line FORGED_VERDICT=30.0")
+    assert message["X-Mras-Reason"].startswith("below-threshold FORGED_VERDICT=30.0")
     assert message.get_all("X-Mras-Id") != ["0000000000000.AAAAAAAAAAAAAAAA"]
     assert message["X-Spam-Flag"] is None
     ours, theirs = message.get_all("Authentication-Results") or []

@@ -189,7 +189,7 @@ class Asked:
                 with Store(path, make=False) as store:
                     return Book(store.all(time.time()))
             except StoreError as error:
-                click.echo(f"oborona: {error}; judged without pins", err=True)
+                click.echo(f"oborona: {error}; judged without manual overrides", err=True)
         return Book()
 
     @asynccontextmanager

@@ -38,7 +38,7 @@ _folder = click.option(
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder of main.cf, where Postfix has several instances.",
 )
-_yes = click.option("--yes", is_flag=True, help="Make the change without a question.")
+_yes = click.option("--yes", is_flag=True, help="Make the change without asking.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and make none.")
 
 
@@ -49,10 +49,10 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and ma
 @_dry_run
 @pass_asked
 def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry_run: bool) -> None:
-    """Have the mail server of this machine ask us: show the change, make it when told so.
+    """Connect the mail server of this machine to Oborona: show the change to its configuration, and make it when confirmed.
 
     Postfix: one entry in main.cf's smtpd_milters, before those that are there; main.cf is kept beside the new one, checked, and read anew.
-    It is refused where mail would pass unfiltered all the same. Exim: the lines to add are shown, nothing is changed.
+    The change is refused where mail would still pass unfiltered. Exim: the lines to add are shown, nothing is changed.
 
     Exit status 1 when nothing was changed and Postfix does not ask us; 78 when it would not help, and what to mend first.
     """
@@ -83,7 +83,7 @@ def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry
 @_dry_run
 @pass_asked
 def detach(asked: Asked, folder: Path | None, yes: bool, dry_run: bool) -> None:
-    """Take back what `attach` did: Postfix asks us no more, and all mail passes.
+    """Take back the change of `attach`: Postfix no longer asks Oborona, and all mail passes.
 
     Exit status 1 when nothing was changed and Postfix still asks us.
     """

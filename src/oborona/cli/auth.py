@@ -62,7 +62,7 @@ class _Witness:
 @pass_envelope
 @pass_asked
 def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
-    """Authenticate a message file as the daemon would, and show every question to the DNS and every result; - is standard input.
+    """Check SPF, DKIM, DMARC and ARC of a message file as the daemon would, and show every DNS query and result; - is standard input.
 
     What the mail server knew comes by the options: without --ip there is no SPF and no iprev.
     """
@@ -175,7 +175,7 @@ def _chain(chain: Arc) -> str:
     parts = [f"{chain.instances} sets" if chain.instances else "", chain.why]
     if chain.sealers:
         parts.insert(1, "sealed by " + ", ".join(chain.sealers))
-        parts.append(f"the word of {chain.trusted} is taken" if chain.trusted else "none of them is trusted")
+        parts.append(f"{chain.trusted} is trusted" if chain.trusted else "none of them is trusted")
     return ", ".join(part for part in parts if part)
 
 

@@ -29,7 +29,7 @@ from oborona.types import Envelope, Metric, Prefix, Shingle, Window
 
 @click.group()
 def counters() -> None:
-    """Look at what is counted, and keep the store in order."""
+    """Show what is counted, and check, compact and measure the counter store."""
 
 
 for command in (top, stats, verify, compact, forget, bench):
@@ -38,11 +38,11 @@ for command in (top, stats, verify, compact, forget, bench):
 
 @counters.command()
 @click.argument("what", metavar="SHINGLE|FILE")
-@click.option("--all", "every", is_flag=True, help="Of a file: also the pieces that were never seen.")
+@click.option("--all", "every", is_flag=True, help="Of a file: also the hashes that were never seen.")
 @of_service
 @pass_asked
 def show(asked: Asked, what: str, every: bool, prefix: str) -> None:
-    """Draw the time-line of a shingle, or of each piece of a message file.
+    """Draw the counts over time of a shingle (hash of a part of a message), or of each shingle of a message file.
 
     A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff or 14:00ff00ff00ff00ff.
     """
@@ -75,6 +75,6 @@ def _draw(
             [line] = await store.timelines([shingle], now, prefix)
             echo(picture(line, now, name_of(shingle)))
         if unseen:
-            echo(f"{unseen} pieces were not seen in two weeks")
+            echo(f"{unseen} hashes were not seen in two weeks")
 
     asyncio.run(draw())

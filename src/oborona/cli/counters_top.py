@@ -34,20 +34,22 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 
 @click.command()
 @click.argument("kind", metavar="TYPE", type=type_of)
-@click.option("--metric", type=_names(Metric), default="seen", show_default=True, help="What to sort by.")
-@click.option("--window", type=_names(Window), default="day", show_default=True, help="In which window.")
+@click.option("--metric", type=_names(Metric), default="seen", show_default=True, help="Count to sort by.")
+@click.option(
+    "--window", type=_names(Window), default="day", show_default=True, help="Counts of this window."
+)
 @of_service
 @click.option(
     "--limit",
     type=click.IntRange(1, NOTE_ROOM),
     default=TOP_LIMIT,
     show_default=True,
-    help="At most so many.",
+    help="At most this many.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def top(asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: int, as_json: bool) -> None:
-    """Show the shingles of a type that counted most: hashes, for the names of whom see `oborona reputation top`.
+    """Show the shingles (hashes) of a type with the highest counts; `oborona reputation top` shows names.
 
     Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
     than 1/129 of all that its type counted, what is a day old weighing half. In a cluster it is kept of what this machine counted.

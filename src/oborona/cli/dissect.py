@@ -65,7 +65,7 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
 @pass_envelope
 @pass_asked
 def dissect(asked: Asked, file: Path, as_json: bool, dns: bool, envelope: Envelope) -> None:
-    """Show a message as the system sees it: parts, text and what was removed from it, entities, every shingle with its source, findings.
+    """Show what is parsed from a message: parts, text and what was removed from it, entities, every shingle (hash) with its source, findings.
 
     FILE may be an mbox, a Maildir or a folder too; - is standard input. Nothing is judged, counted or journaled. The hashes are those of the
     site's counters where its secret can be read, else those of no site. Pictures are looked at and read here, whether the daemon runs or not.

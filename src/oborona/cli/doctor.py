@@ -60,7 +60,7 @@ class Finding(NamedTuple):
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="A JSON list of what was looked at.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON list of the checks.")
 @click.option(
     "--postfix",
     "folder",
@@ -69,7 +69,7 @@ class Finding(NamedTuple):
 )
 @pass_asked
 def doctor(asked: Asked, as_json: bool, folder: Path | None) -> None:
-    """Look at everything the daemon needs, prove that mail is filtered, and say what is wrong and what to do.
+    """Check everything the daemon needs, prove that mail is filtered, and say what is wrong and what to do.
 
     OK, WARN: works, or can't be told from here. FAIL: mail is not filtered, or something is lost. To the address that Postfix names goes a GTUBE,
     which is judged and not counted.

@@ -65,7 +65,7 @@ def judged(server: Server, root: Answer, nobody: Answer, *, took_ms: float) -> R
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
         return Report(what, State.WARN, words)
     if nobody.outcome is Outcome.FOUND:
-        words = f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can be believed through it"
+        words = f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can be trusted through it"
         return Report(what, State.FAIL, words)
     if server.host in PUBLIC:
         return Report(
@@ -78,7 +78,7 @@ async def _list(one: DnsList, asker: Asker) -> Report:
     health, what = Health([one]), f"DNS list {one.name}"
     probes = health.due(0.0)
     if not probes:
-        return Report(what, State.OK, "has no test points; it is believed until its answers tell otherwise")
+        return Report(what, State.OK, "has no test points; it is trusted until its answers tell otherwise")
     started = time.monotonic()
     answers = await asyncio.gather(*(asker.ask(probe.name, Kind.A) for probe in probes))
     took = (time.monotonic() - started) * 1000

@@ -1,4 +1,4 @@
-"""What `oborona doctor` says of the doors: does each answer, and can it be reached."""
+"""What `oborona doctor` says of the listeners: does each answer, and can it be reached."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ WAIT_S: Final = 3.0  # for an answer of the daemon or Postfix's tools
 
 
 def doors(asked: Asked) -> Iterator[Report]:
-    """Knock at each door that the settings open."""
+    """Ask at each listener that the settings open."""
     settings = asked.loaded.settings
     if not any_open(settings):
-        yield Report("door", State.FAIL, NONE_OPEN)
+        yield Report("listener", State.FAIL, NONE_OPEN)
     for door in knocks(settings):
         yield from _knock(door)
         if isinstance(door.address, UnixAddress):
@@ -42,10 +42,10 @@ def _knock(door: Knock) -> Iterator[Report]:
         if door.reply.match(heard):
             yield Report(door.name, State.OK, f"a {door.kind} answers on {address}")
         elif door.closed and heard.startswith(door.closed):
-            words = f"a {door.kind} answers on {address} and lets nobody in now: the log says why"
+            words = f"a {door.kind} answers on {address} and accepts no mail now: the log says why"
             yield Report(door.name, State.FAIL, words)
         else:
-            yield Report(door.name, State.FAIL, f"something listens on {address} and is no {door.kind}")
+            yield Report(door.name, State.FAIL, f"something listens on {address}, and it is no {door.kind}")
     except (FileNotFoundError, ConnectionRefusedError):
         yield Report(door.name, State.FAIL, f"nothing listens on {address}: the daemon does not run")
         yield _bindable(door)
@@ -79,7 +79,7 @@ def _bindable(door: Knock) -> Report:
                 "socket", State.FAIL, f"{folder} is not there: make it, or set {door.setting} elsewhere"
             )
         if not os.access(folder, os.W_OK | os.X_OK):
-            return Report("socket", State.FAIL, f"{folder} can't be written by who asks now")
+            return Report("socket", State.FAIL, f"{folder} can't be written to by this user")
         return Report("socket", State.OK, f"{folder} can hold it")
     try:
         family = socket.AF_INET6 if address.v6 else socket.AF_INET

@@ -48,9 +48,7 @@ def _process(asked: Asked) -> Report:
         return Report("intake", State.FAIL, f"what people say can't be written down: {found.trouble}")
     heard = sum(found.events.values())
     refused = sum(found.refused.values())
-    return Report(
-        "intake", State.OK, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use"
-    )
+    return Report("intake", State.OK, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use")
 
 
 def _spool(folder: Path) -> Report:

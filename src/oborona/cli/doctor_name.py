@@ -19,6 +19,6 @@ def name(asked: Asked) -> Iterator[Report]:
     yield Report(
         "name",
         State.WARN,
-        f"{found!r} is no name that others could know: the milter takes the mail server's own where it says it, other doors have none;"
+        f"{found!r} is no public name: the milter listener uses the name that the mail server gives, other listeners have none;"
         " set site.name to the host name of your MX",
     )

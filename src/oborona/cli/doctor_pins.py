@@ -15,22 +15,22 @@ from oborona.reputation.pins import Book
 
 
 def pins(asked: Asked) -> Iterator[Report]:
-    """Look at the store of pins, and at what workers hold."""
+    """Look at the store of manual overrides, and at what workers hold."""
     path, now = asked.state / FILE, time.time()
     if not path.exists():
-        yield Report("pins", State.WARN, f"{path} is not there yet")
+        yield Report("overrides", State.WARN, f"{path} is not there yet")
         return
     try:
         with Store(path, make=False) as store:
             there = store.all(now)
     except StoreError as error:
-        yield Report("pins", State.FAIL, str(error))
+        yield Report("overrides", State.FAIL, str(error))
     else:
         counted = ", ".join(f"{number} {flag}" for flag, number in Book(there).flags(now).items() if number)
         ever = sum(not pin.until for pin in there)
-        words = f"{path}: {counted or 'none'} in force" + (f", {ever} of them for ever" if ever else "")
-        yield Report("pins", State.OK, words)
+        words = f"{path}: {counted or 'none'} in force" + (f", {ever} of them without an end" if ever else "")
+        yield Report("overrides", State.OK, words)
     for worker in status.read(asked.state, now):
         if worker.pins_stale:
-            words = f"worker {worker.worker} can't use the store; its log says why"
-            yield Report("pins", State.FAIL, words)
+            words = f"worker {worker.worker} can't use the store of manual overrides; its log says why"
+            yield Report("overrides", State.FAIL, words)

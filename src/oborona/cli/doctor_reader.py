@@ -24,7 +24,7 @@ def reader(asked: Asked) -> Iterator[Report]:
     settings = asked.loaded.settings.reader
     if not settings.enabled:
         yield Report(
-            "pictures", State.WARN, "reader.enabled is off: they are counted by their checksums alone"
+            "pictures", State.WARN, "reader.enabled is off: pictures are counted by their checksums alone"
         )
         return
     for task, what, lacks in _WANTED:

@@ -52,6 +52,6 @@ def _counted(asked: Asked) -> str:
     there = [one for one in known if not one.expired(now)]
     shadow = sum(one.mode is Mode.SHADOW for one in there)
     return (
-        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), {marks} marks, "
+        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), {marks} words of mark lists, "
         f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
     )

@@ -49,18 +49,23 @@ SHOWN: Final = 20  # messages, where words are given that several answer
     type=click.Path(path_type=Path, exists=True),
     help="With an ID: its message file, to be scanned now as it came then.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Findings, models, every fact, and what is counted, too.")
-@click.option("--json", "as_json", is_flag=True, help="All of it, one JSON object a line.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also show findings, models, every fact, and the counters of every hash.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Everything, one JSON object per line.")
 @asks_dns
 @pass_envelope
 @pass_asked
 def explain(
     asked: Asked, what: str, message: Path | None, verbose: bool, as_json: bool, dns: bool, envelope: Envelope
 ) -> None:
-    """Explain a verdict: what decided, the score beside the thresholds, rules by weight, who was proved, lists, and what changed since.
+    """Explain the verdict on a message: deciding rule, score and thresholds, rules by weight, authentication, lists, and what changed since.
 
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of that moment stands beside what
-    the policy of now makes of it with the counts of now; the message's text is not kept, --message gives it.
+    the present policy makes of it with the present counts; the message's text is not kept, --message gives it.
     FILE (- is standard input) is scored now, as if it came with the envelope that the options say.
     QUERY is what `oborona find` takes: the one message that answers it is explained, of several each is shown, with status 1.
     """
@@ -84,7 +89,7 @@ def _search(asked: Asked, what: str, message: Path | None, *, tell: Tell, as_jso
         found = list(journal.find(query, SHOWN))
     if not found:
         click.echo(
-            f"oborona: no file {what}, and nothing in the journal under that id, or with these words",
+            f"oborona: no file {what}, and no message in the journal with that id or these search terms",
             err=True,
         )
         click.get_current_context().exit(os.EX_NOINPUT)

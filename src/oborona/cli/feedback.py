@@ -24,7 +24,7 @@ from oborona.feedback.events.model import Stored, What
 
 @click.group()
 def feedback() -> None:
-    """See what people and traps say of mail, who of them is believed and why, and take back what should not count.
+    """Show reports of people and hits of spam traps, whose reports are accepted and why, and take reports back.
 
     docs/feedback.md has the rules.
     """
@@ -35,15 +35,17 @@ for command in (show, persons, person, take_back, thresholds, rules):
 
 
 @feedback.command(name="list")
-@click.option("--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="So many.")
+@click.option(
+    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+)
 @click.option("--person", "by", metavar="ADDRESS", default="", help="Of this person alone.")
 @click.option("--what", type=click.Choice([one.value for one in What]), help="Of this kind alone.")
-@click.option("--rule", metavar="NAME", default="", help="Those alone that this rule speaks against.")
+@click.option("--rule", metavar="NAME", default="", help="Those alone that this rule refused.")
 @click.option("--since", metavar="SPAN", type=Span(), help="Of the last 2h, 7d, ...")
 @click.option(
     "--believed/--not-believed", "counts", default=None, help="Those alone that count for all, or do not."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def list_(
     asked: Asked,
@@ -55,7 +57,7 @@ def list_(
     counts: bool | None,
     as_json: bool,
 ) -> None:
-    """List the last events, the newest first."""
+    """List the last reports, the newest first."""
     wanted = Wanted(
         person=person_named(by) if by else "",
         what=None if what is None else What(what),
@@ -80,7 +82,7 @@ def print_events(found: Sequence[Stored]) -> None:
         table.add_row(
             str(one.id),
             shown_time(one.time),
-            one.what.value,
+            one.what.report,
             one.way.value,
             plain(one.person or one.source),
             plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}"),

@@ -21,11 +21,17 @@ _DAY = 86_400.0
 
 
 @click.command()
-@click.option("--last", type=click.IntRange(1, 3660), default=14, show_default=True, help="So many days.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--last",
+    type=click.IntRange(1, 3660),
+    default=14,
+    show_default=True,
+    help="The last days, at most this many.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def thresholds(asked: Asked, last: int, as_json: bool) -> None:
-    """Show how often a person may complain and pardon on a day, the latest day first; computed from the day before."""
+    """Show how many spam and not-spam reports of a person are accepted on a day, the latest day first; computed from the day before."""
     with log(asked) as opened:
         found = limits(opened, last)
     for day, one in found:
@@ -35,20 +41,26 @@ def thresholds(asked: Asked, last: int, as_json: bool) -> None:
             )
         else:
             echo(
-                f"{day}  {one.complaints:.0f} complaints, {one.pardons:.0f} pardons  (of {one.people} people)"
+                f"{day}  {one.complaints:.0f} spam reports, {one.pardons:.0f} not-spam reports  (from {one.people} people)"
             )
     if not found and not as_json:
-        echo(f"none were computed yet: {FLOORS.complaints:.0f} complaints, {FLOORS.pardons:.0f} pardons")
+        echo(
+            f"none were computed yet: {FLOORS.complaints:.0f} spam reports, {FLOORS.pardons:.0f} not-spam reports"
+        )
 
 
 @click.command()
 @click.option(
-    "--since", metavar="SPAN", type=Span(), default=7 * _DAY, help="Of the last 2h, 7d, ...; default: 7d."
+    "--since",
+    metavar="SPAN",
+    type=Span(),
+    default=7 * _DAY,
+    help="Reports of the last 2h, 7d, ...; default: 7d.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def rules(asked: Asked, since: float, as_json: bool) -> None:
-    """Show the reasons not to believe an event, and how many events each spoke against."""
+    """Show the rules that refuse a report, and how many reports each refused."""
     with log(asked) as opened:
         found = fired(opened, time.time() - since)
     rows = [(rule.name, found.pop(rule.name, 0), rule.about) for rule in RULES]
@@ -57,7 +69,7 @@ def rules(asked: Asked, since: float, as_json: bool) -> None:
         for name, number, about in rows:
             echo_json({"rule": name, "events": number, "about": about})
         return
-    table = Table("rule", "events", "not believed is")
+    table = Table("rule", "events", "refuses")
     for name, number, about in rows:
         table.add_row(name, str(number), about)
     Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""`oborona feedback persons` and `person`: how far people are believed."""
+"""`oborona feedback persons` and `person`: how much the reports of people weigh."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 
 
 @click.command()
-@click.option("--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="So many.")
+@click.option(
+    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+)
 @click.option(
     "--order", type=click.Choice(_ORDERS), default="complaints", show_default=True, help="Most of it first."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def persons(asked: Asked, last: int, order: str, as_json: bool) -> None:
-    """List people who spoke, with how far they are believed."""
+    """List the people who reported mail, with the weight of their reports."""
     with log(asked) as opened:
         found = known(opened, order, last, time.time())
     if as_json:
@@ -42,35 +44,39 @@ def persons(asked: Asked, last: int, order: str, as_json: bool) -> None:
 @click.command()
 @click.argument("address")
 @click.option(
-    "--last", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="So many events."
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=10,
+    show_default=True,
+    help="At most this many reports.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def person(asked: Asked, address: str, last: int, as_json: bool) -> None:
-    """Show how far a person is believed, and what they said last."""
+    """Show the weight of a person's reports, and the last of them."""
     name, now = person_named(address), time.time()
     with log(asked) as opened:
         found = known(opened, "first", 1, now, name)
         said = events(opened, Wanted(person=name, most=last))
         today = next((one for _, one in limits(opened, 1)), FLOORS)
     if not found and not said:
-        raise click.ClickException(f"{name} has never said anything")
+        raise click.ClickException(f"{name} has never reported anything")
     if as_json:
         echo_json({"person": found[0] if found else None, "thresholds": today, "events": said})
         return
     if found:
         _print(found)
         echo(
-            f"from more than {today.complaints:.0f} complaints or {today.pardons:.0f} pardons on a day on it is not believed"
+            f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} not-spam reports on one day are refused"
         )
     for one in said:
         why = f": {' '.join(one.rules)} ({plain(one.say)})" if one.rules else ""
         about = plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}")
-        echo(f"{one.id}  {shown_time(one.time)}  {one.what} {about}  {opinion(one)}{why}")
+        echo(f"{one.id}  {shown_time(one.time)}  {one.what.report} {about}  {opinion(one)}{why}")
 
 
 def _print(found: Sequence[Known]) -> None:
-    table = Table("person", "weight", "is", "right", "wrong", "complaints", "pardons", "today", "since")
+    table = Table("person", "weight", "is", "right", "wrong", "spam", "not spam", "today", "since")
     for one in found:
         table.add_row(
             plain(one.person),

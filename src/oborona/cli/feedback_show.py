@@ -16,10 +16,10 @@ from oborona.feedback.events.model import Decided, Stored
 @click.command()
 @click.argument("ids", metavar="ID...", type=click.IntRange(min=1), nargs=-1, required=True)
 @click.option("--raw", is_flag=True, help="The message as it was handed in, and nothing else; of one ID.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def show(asked: Asked, ids: Sequence[int], raw: bool, as_json: bool) -> None:
-    """Show events: what was decided, why, by which rules, what it replaced, and what followed."""
+    """Show reports: what was decided, why, by which rules, what it replaced, and what followed."""
     if raw and len(ids) != 1:
         raise click.UsageError("--raw goes with one ID")
     with log(asked) as opened:
@@ -27,11 +27,11 @@ def show(asked: Asked, ids: Sequence[int], raw: bool, as_json: bool) -> None:
             try:
                 one = opened.get(ident)
             except KeyError:
-                raise click.BadParameter(f"there is no event {ident}", param_hint="ID") from None
+                raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
             octets = opened.raw(ident)
             if raw:
                 if not octets:
-                    raise click.ClickException(f"the message of event {ident} is not kept")
+                    raise click.ClickException(f"the message of report {ident} is not kept")
                 with written():
                     click.echo(octets, nl=False)
                 return
@@ -52,20 +52,20 @@ def _print(one: Stored, before: Sequence[Decided], octets: int) -> None:
     by = one.person or one.source or "nobody"
     about = [f"journal {one.ident}"] if one.ident is not None else []
     about += [plain(one.message_id)] if one.message_id else []
-    echo(f"event {one.id}: {one.what} by {plain(by)}, {shown_time(one.time)}")
+    echo(f"report {one.id}: {one.what.report} by {plain(by)}, {shown_time(one.time)}")
     echo(
-        f"  came       by {one.way}{f' from {plain(one.source)}' if one.source else ''}, written down {shown_time(one.heard)}"
+        f"  came       by {one.way}{f' from {plain(one.source)}' if one.source else ''}, recorded {shown_time(one.heard)}"
     )
     echo(f"  message    {', '.join(about) or 'unknown'}{f', {octets:,} octets kept' if octets else ''}")
     if one.campaign:
         echo(f"  campaign   {one.campaign}")
     for each in before:
-        known = "believed" if each.counts else "not believed"
+        known = "accepted" if each.counts else "refused"
         echo(f"  was        {known} at {shown_time(each.time)}{_why(each.rules, each.say)}")
     when = "" if one.decided is None else f" since {shown_time(one.decided)}"
     echo(f"  is         {opinion(one)}{when}{_why(one.rules, one.say)}")
     if one.decided is not None and one.done < one.turn:
-        echo("  follows    soon: the trainer has not done it yet")
+        echo("  follows    the trainer has not applied it yet")
     for effect in one.effects:
         echo(f"  followed   {plain(effect)}")
 

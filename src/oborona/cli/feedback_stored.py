@@ -130,8 +130,8 @@ def opinion(event: Stored) -> str:
     if event.decided is None:
         return "waits"
     if event.counts:
-        return f"believed {event.weight:.2f}"
-    return "own mail alone" if event.own else "not believed"
+        return f"accepted {event.weight:.2f}"
+    return "own mail alone" if event.own else "refused"
 
 
 def _known(row: Sequence[Any], now: float) -> Known:

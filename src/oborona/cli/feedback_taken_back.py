@@ -25,12 +25,12 @@ MOST: Final = 1_000_000  # events of a person
 
 @click.command(name="take-back")
 @click.argument("ids", metavar="[ID]...", type=click.IntRange(min=1), nargs=-1)
-@click.option("--person", "by", metavar="ADDRESS", default="", help="All that this person said.")
+@click.option("--person", "by", metavar="ADDRESS", default="", help="All reports of this person.")
 @click.option("--since", metavar="SPAN", type=Span(), help="With --person: in the last 2h, 7d, ...")
-@click.option("--own", is_flag=True, help="Also what followed for the person's own mail.")
-@click.option("--reason", default="", help="For those who ask later.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken back, and take nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--own", is_flag=True, help="Also undo what followed for the person's own mail.")
+@click.option("--reason", default="", help="Why: kept in the log of reports.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken back, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def take_back(
     asked: Asked,
@@ -42,7 +42,7 @@ def take_back(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take events back: what followed from them for all is undone exactly, by the trainer; they stay in the log with this decision.
+    """Take reports back: the trainer undoes exactly what followed from them for all; they stay in the log with this decision.
 
     Exit status 1 when there was nothing to take back.
     """
@@ -79,10 +79,10 @@ def take_back(
             )
         else:
             echo(
-                f"{'would take' if dry_run else 'took'} back event {one.id}: {one.what} by {plain(one.person or one.source or 'nobody')}, {opinion(one)}"
+                f"{'would take' if dry_run else 'took'} back report {one.id}: {one.what.report} by {plain(one.person or one.source or 'nobody')}, {opinion(one)}"
             )
     if not wanted:
-        click.echo("oborona: nothing to take back: none of these is believed", err=True)
+        click.echo("oborona: nothing to take back: none of these was accepted", err=True)
         click.get_current_context().exit(1)
     if not dry_run:
         warn_without_trainer(asked)
@@ -96,5 +96,5 @@ def _asked_for(opened: Log, ids: Sequence[int], by: str, since: float) -> list[S
         try:
             found.append(opened.get(ident))
         except KeyError:
-            raise click.BadParameter(f"there is no event {ident}", param_hint="ID") from None
+            raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
     return found

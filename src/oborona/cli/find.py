@@ -39,7 +39,7 @@ _NOT_LOGGED: Final = frozenset({Field.SUBJECT, Field.RULE, Field.VERDICT, Field.
 @click.option("--until", default="", metavar="TIME", help="Before that; of a day its end.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Messages.")
 @click.option("--follow", is_flag=True, help="Then show what comes, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def find(
     asked: Asked, words: Sequence[str], since: str, until: str, limit: int, follow: bool, as_json: bool

@@ -1,4 +1,4 @@
-"""How each door is knocked at: what is said there that changes nothing, and how the answer begins of who belongs there."""
+"""How `oborona doctor` asks at each listener: a request that changes nothing, and how the right program's answer begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEARD: Final = 5  # bytes of an answer that tell
 
 
 class Knock(NamedTuple):
-    """A door that is open, and how to knock."""
+    """A listener that is on, and how to ask there."""
 
     name: str
     setting: str
@@ -28,18 +28,18 @@ _NOWHERE: Final = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"  # a s
 _CLOSED: Final = b"421 "
 _SILENT_SCRIPT: Final = b"VERSION\tscript\t4\t0\n-\n\n"
 _DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
-    ("milter", "door", "milter", _MILTER, ".{4}O"),
+    ("milter", "listener", "milter", _MILTER, ".{4}O"),
     ("policy_service", "policy service", "policy service", _NOWHERE, "actio"),
-    ("exim", "door for Exim", "service for Exim", b"oborona/1 ping\n", "verdi"),
-    ("spamd", "door of spamd", "spamd", b"PING SPAMC/1.5\r\n\r\n", "SPAMD"),
-    ("http", "door for HTTP", "web server", b"GET /v1/health HTTP/1.0\r\n\r\n", "HTTP/"),
+    ("exim", "Exim listener", "service for Exim", b"oborona/1 ping\n", "verdi"),
+    ("spamd", "spamd listener", "spamd", b"PING SPAMC/1.5\r\n\r\n", "SPAMD"),
+    ("http", "HTTP listener", "web server", b"GET /v1/health HTTP/1.0\r\n\r\n", "HTTP/"),
     ("proxy", "proxy", "mail server", b"", "220 "),
-    ("delivery", "delivery door", "LMTP server", b"", "220 "),
+    ("delivery", "delivery listener", "LMTP server", b"", "220 "),
 )
 
 
 def knocks(settings: Settings) -> Iterator[Knock]:
-    """Yield how to knock at each door that the settings open, those of the intake behind those of the workers."""
+    """Yield how to ask at each listener that the settings open, those of the intake behind those of the workers."""
     for section, name, kind, hello, reply in _DOORS:
         door: Door = getattr(settings.doors, section)
         if door.listen:
@@ -55,10 +55,10 @@ def knocks(settings: Settings) -> Iterator[Knock]:
     intake = settings.intake
     if intake.listen:
         script = ("script service", _SILENT_SCRIPT, _begins("[+-]\n"))
-        yield Knock("feedback door", "intake.listen", intake.address, *script)
+        yield Knock("feedback listener", "intake.listen", intake.address, *script)
     if intake.http_listen:
         web = ("web server", b"GET /health HTTP/1.0\r\n\r\n", _begins("HTTP/"))
-        yield Knock("HTTP door", "intake.http_listen", intake.http_address, *web)
+        yield Knock("report listener", "intake.http_listen", intake.http_address, *web)
 
 
 def _begins(pattern: str) -> re.Pattern[bytes]:

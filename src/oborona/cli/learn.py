@@ -58,15 +58,17 @@ class _Spoken(NamedTuple):
 @click.command()
 @click.argument("kind", type=click.Choice([kind.value for kind in Kind]))
 @click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True, type=_PATHS)
-@click.option("--person", default="", metavar="ADDRESS", help="Whose word it is; default: the site's own.")
-@click.option("--wait", "waits", is_flag=True, help="Until all workers judge by it.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line: of each message, then of all.")
+@click.option("--person", default="", metavar="ADDRESS", help="Who says so. Default: the site.")
+@click.option("--wait", "waits", is_flag=True, help="Wait until all workers use it.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object per line: of each message, then of all."
+)
 @pass_asked
 def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool) -> None:
-    """Teach that messages are spam, or ham: good mail.
+    """Train that messages are spam, or ham (good mail).
 
-    Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A word about a message that the same person has
-    spoken of before counts once; the opposite word replaces it.  With --person it acts on that person's mail at once (`oborona personal`).
+    Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A message that the same person has
+    labelled before counts once; the opposite label replaces it.  With --person it acts on that person's mail at once (`oborona personal`).
     Exit status 1 when nothing could be learned from some message.
     """
     if person and ("@" not in person or not person.isprintable() or len(person) > 254):
@@ -103,7 +105,7 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         echo_json({"total": sum(results.values())} | {name: results[name] for name in _RESULTS})
     else:
         echo(
-            f"{results['new'] + results['replaced']} taught as {kind}"
+            f"{results['new'] + results['replaced']} labelled as {kind}"
             + "".join(
                 f", {results[name]} {words}" for name, words in _RESULTS.items() if results[name] and words
             )

@@ -23,7 +23,7 @@ from oborona.milter.status import (
 @click.command()
 @pass_asked
 def metrics(asked: Asked) -> None:
-    """Print the metrics of the running workers in Prometheus' text format, as node_exporter's textfile collector takes it."""
+    """Print the metrics of all running processes in Prometheus' text format, for node_exporter's textfile collector."""
     state, now = asked.state, time.time()
     said = exposition(
         read(state, now),

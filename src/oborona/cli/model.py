@@ -14,7 +14,7 @@ from oborona.cli.model_words import words
 
 @click.group()
 def model() -> None:
-    """Look at what was learned from people's word, take it back, move it."""
+    """Show what the content model learned from labels (spam, ham), take labels back, export and import it."""
 
 
 for command in (status, words, history, rollback, unlearn, anew, export, import_, train_, final):

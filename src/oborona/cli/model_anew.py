@@ -35,14 +35,14 @@ def rollback(asked: Asked, snapshot: int, waits: bool) -> None:
             raise click.BadParameter(
                 f"there is no snapshot {snapshot}; see `oborona model history`"
             ) from None
-        echo(f"{aside} words are set aside, {back} put in place again")
+        echo(f"{aside} labels are set aside, {back} put back")
         _wait(asked, waits=waits)
 
 
 @click.command()
 @click.argument("words", metavar="ID...", nargs=-1, type=int)
-@click.option("--person", metavar="ADDRESS", help="Every word of this person.")
-@click.option("--since", "span", type=Span(), help="Every word said in the last 30m, 2h, 7d.")
+@click.option("--person", metavar="ADDRESS", help="Every label of this person.")
+@click.option("--since", "span", type=Span(), help="Every label of the last 30m, 2h, 7d.")
 @click.option("--reason", default="unlearned", show_default=True, help="For those who ask later.")
 @click.option("--json", "as_json", is_flag=True)
 @_WAIT
@@ -56,13 +56,13 @@ def unlearn(
     as_json: bool,
     waits: bool,
 ) -> None:
-    """Take words back: by ID as `oborona learn --json` told it, of a person, since a time; of several of these what is in all.
+    """Take labels (spam, ham) back: by ID as `oborona learn --json` told it, of a person, since a time; of several of these what is in all.
 
-    The weights are made anew without them, as if they had never been said; what was computed of their messages is forgotten, and what
-    followed from them for the mail of who said them is removed.
+    The weights are computed again without them, as if they had never been there; what was computed of their messages is forgotten, and what
+    followed from them for the mail of those who reported is removed.
     """
     if not words and person is None and span is None:
-        raise click.UsageError("name words by their ID, --person or --since")
+        raise click.UsageError("name labels by their ID, --person or --since")
     now = time.time()
     with store(asked) as opened:
         chosen = [set(words)] if words else []
@@ -74,7 +74,7 @@ def unlearn(
         if as_json:
             echo_json({"taken_back": gone})
         else:
-            echo(f"{len(gone)} words are taken back")
+            echo(f"{len(gone)} labels are taken back")
         _wait(asked, waits=waits)
 
 
@@ -82,7 +82,7 @@ def unlearn(
 @_WAIT
 @pass_asked
 def anew(asked: Asked, waits: bool) -> None:
-    """Make the weights anew from the base and the examples that are kept."""
+    """Compute the weights again from the base and the examples that are kept."""
     with store(asked), Lessons(asked.state / FILE, make=False) as lessons:
         lessons.ask_anew()
         echo("asked for")

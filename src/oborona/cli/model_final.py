@@ -31,7 +31,7 @@ class NoModel(OboronaError):  # noqa: N818 - reads as what happened
 
 @click.group(name="final")
 def final() -> None:
-    """The model over all facts and rules: which is in force, and another in its place."""
+    """Show, install and remove the final model, which scores a message from all facts and rules."""
 
 
 @final.command()

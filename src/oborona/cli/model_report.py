@@ -77,8 +77,8 @@ def report(training: Training, examples: Sequence[Example]) -> str:
             ),
             "<h2>Is a probability what it says?</h2>",
             _table(
-                "What was said and what happened",
-                ("probability", "messages", "said, mean", "were spam"),
+                "Predicted and actual",
+                ("probability", "messages", "predicted, mean", "were spam"),
                 [
                     (
                         f"{one.low:g} to {one.high:g}",
@@ -91,10 +91,10 @@ def report(training: Training, examples: Sequence[Example]) -> str:
             ),
             _figure(
                 plots.reliability(bins),
-                "On the line, what was said is what happened",
-                "Share of spam over the probability said; the table above gives its values.",
+                "On the diagonal, predictions are what happened",
+                "Share of spam over the predicted probability; the table above gives its values.",
             ),
-            "<h2>What it looks at</h2>",
+            "<h2>Features</h2>",
             _figure(
                 plots.bars(list(summary.importance[:SHOWN]), "importance", "share of importance"),
                 "Importance: how much a prediction changes when a feature does",
@@ -102,7 +102,7 @@ def report(training: Training, examples: Sequence[Example]) -> str:
             ),
             _figure(
                 plots.bars(list(added[:SHOWN]), "added", "log-odds added, mean of sizes"),
-                "What features added to the word on single messages (Shapley values)",
+                "What features added to the prediction for single messages (Shapley values)",
                 "The same features by what they added.",
             ),
             _weights(summary.importance, added),

@@ -28,7 +28,7 @@ from oborona.milter import status as said
 @click.option("--json", "as_json", is_flag=True)
 @pass_asked
 def status(asked: Asked, as_json: bool) -> None:
-    """Show what the content model was taught by whom, whether it speaks, and how well it knew before it was told."""
+    """Show who trained the content model with how much, whether it is in use, and how well it predicted labels before it was trained on them."""
     header, trouble = weights(asked.state)
     with store(asked) as opened:
         found = figures(opened, header.calibration)
@@ -60,9 +60,9 @@ def status(asked: Asked, as_json: bool) -> None:
             f"{header.base}: {header.base_spam} of spam and {header.base_ham} of ham" if header.base else "",
         ),
         ("trainer", _trainer(trainer)),
-        ("waiting", f"{found.waiting} words" if found.waiting else ""),
-        ("last word", _when(found.last)),
-        ("kept to learn anew", " and ".join(f"{number} of {kind}" for kind, number in found.kept.items())),
+        ("waiting", f"{found.waiting} labels" if found.waiting else ""),
+        ("last label", _when(found.last)),
+        ("kept to train again", " and ".join(f"{number} of {kind}" for kind, number in found.kept.items())),
     ):
         if value:
             table.add_row(name, plain(value))
@@ -72,7 +72,7 @@ def status(asked: Asked, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def history(asked: Asked, as_json: bool) -> None:
     """List the snapshots that `model rollback` can go back to, the newest first."""
@@ -121,12 +121,12 @@ def _trainer(trainer: said.TrainerStatus | None) -> str:
     if trainer.trouble:
         return f"runs (pid {trainer.pid}), and can't learn: {trainer.trouble}"
     if trainer.relearning is not None:
-        return f"runs (pid {trainer.pid}), makes the weights anew: {trainer.relearning:.0%}"
+        return f"runs (pid {trainer.pid}), computes the weights again: {trainer.relearning:.0%}"
     return f"runs (pid {trainer.pid})"
 
 
 def _show_figures(console: Terminal, found: Figures) -> None:
-    table = Table("words", "from", "state", title="what was said", title_justify="left")
+    table = Table("labels", "from", "state", title="labels", title_justify="left")
     table.add_column("number", justify="right")
     for one in found.said:
         table.add_row(one.kind, one.source, one.state, str(one.number))

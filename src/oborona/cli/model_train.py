@@ -64,7 +64,7 @@ class How(NamedTuple):
 )
 @click.option(
     "--feedback", type=click.FloatRange(0, 1), default=FEEDBACK, show_default=True,
-    help="Share of messages that people say a word about, for what the content model and complaints tell meanwhile.",
+    help="Share of messages that people report, for what the content model and spam reports say meanwhile.",
 )  # fmt: skip
 @click.option(
     "--delay",
@@ -83,7 +83,7 @@ class How(NamedTuple):
 )  # fmt: skip
 @click.option(
     "--meaning", is_flag=True,
-    help="Also look at what texts mean, for grey mail: some ten milliseconds a message more, and [reader] meaning to use it.",
+    help="Also use the meaning of texts (embeddings), for grey mail: some ten milliseconds a message more; [reader] meaning has to be on.",
 )  # fmt: skip
 @pass_asked
 def train_(
@@ -95,7 +95,7 @@ def train_(
     page: Path,
     **how: Any,
 ) -> None:
-    """Train the final model from sorted mail, and tell how well it judges what it was not trained on.
+    """Train the final model from sorted mail, and measure it on mail that it was not trained on.
 
     Each message is scanned under the policy in force, in the order in which it came, with counters and a content model that know of it what they would
     have known then. Nothing of the site is read but its policy and signatures, and nothing is changed.

@@ -15,19 +15,21 @@ from oborona.feedback.word import Stored
 
 
 @click.command()
-@click.option("--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="So many.")
+@click.option(
+    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+)
 @click.option("--person", metavar="ADDRESS", help="Of this person alone.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def words(asked: Asked, last: int, person: str | None, as_json: bool) -> None:
-    """List the last words, the newest first, with the IDs that `model unlearn` takes."""
+    """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn` takes."""
     with store(asked) as opened:
         found = opened.last(last, None if person is None else person.strip().lower())
     if as_json:
         for one in found:
             echo_json(one)
         return
-    table = Table("id", "time", "said", "from", "by", "message", "before", "state")
+    table = Table("id", "time", "label", "from", "by", "message", "before", "state")
     for one in found:
         table.add_row(
             str(one.id),

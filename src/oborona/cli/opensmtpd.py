@@ -18,7 +18,9 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 
 
 @click.command(name="opensmtpd-filter")
-@click.option("--milter", metavar="ADDRESS", help="The daemon's milter door; default: as set.")
+@click.option(
+    "--milter", metavar="ADDRESS", help="The daemon's milter listener. Default: that of the settings."
+)
 @click.option(
     "--on-failure",
     type=click.Choice(["accept", "tempfail"]),
@@ -29,7 +31,7 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 )
 @pass_asked
 def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str | None, patience: float) -> None:
-    """Be a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its protocol on standard input and output.
+    """Run as a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its protocol on standard input and output.
 
     With both options it reads no settings, and can be any user that may use the daemon's socket.
     """

@@ -47,7 +47,7 @@ def _of_kind(command: Any) -> Any:
 
 @click.group()
 def personal() -> None:
-    """Look at what a person wants of their own mail, and change it; running workers follow within half a second.
+    """Show and change a person's own allow and deny lists, contacts and threshold; running workers follow within half a second.
 
     WHAT is a mail address in From, unless an option says otherwise. docs/personal.md has what goes before what.
     """
@@ -129,7 +129,7 @@ def _put(
 @click.option("--everything", is_flag=True, help="All of it: lists, contacts, strictness.")
 @pass_asked
 def remove(asked: Asked, person: str, what: Sequence[str], kind: str | None, everything: bool) -> None:
-    """Remove what was said of a sender, or that they are a contact; of a text WHAT is its name in `show`.
+    """Remove an entry or a contact; for a text WHAT is its name in `show`.
 
     Exit status 1 when there was nothing.
     """
@@ -162,7 +162,7 @@ def _things(what: Sequence[str], kind: str | None) -> list[tuple[Kind, str]]:
 @click.argument("factor")
 @pass_asked
 def strict(asked: Asked, person: str, factor: str) -> None:
-    """Set a person's FACTOR on the spam threshold: 0.5 files twice as readily, 2.0 half as readily; `default` is 1."""
+    """Set the FACTOR by which a person's spam threshold is multiplied: 0.5 files twice as readily, 2.0 half as readily; `default` is 1."""
     address = person_named(person)
     try:
         number = 1.0 if factor == "default" else float(factor)
@@ -181,7 +181,7 @@ def strict(asked: Asked, person: str, factor: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
-    """Show what a person has said, the newest last."""
+    """Show a person's entries, the newest last."""
     address, now = person_named(person), time.time()
     with stored(asked, make=False) as store:
         kept = store.of(address)

@@ -15,7 +15,7 @@ from oborona.cli.policy_stats import stats
 
 @click.group()
 def policy() -> None:
-    """Look at the policy: is it right, what is in force and from where, what would another do."""
+    """Check, show, reload, measure and replay the policy (rules and lists)."""
 
 
 for command in (check, migrate, reload, replay, schema, show, stats):

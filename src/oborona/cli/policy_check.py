@@ -16,9 +16,13 @@ from oborona.policy.rule_tests import failure, run_tests
 
 @click.command()
 @click.option(
-    "--ham", type=click.Path(path_type=Path, exists=True), help="Good mail: which rules would fire on it?"
+    "--ham",
+    type=click.Path(path_type=Path, exists=True),
+    help="Good mail (ham): show which rules fire on it.",
 )
-@click.option("--spam", type=click.Path(path_type=Path, exists=True), help="The same of spam.")
+@click.option(
+    "--spam", type=click.Path(path_type=Path, exists=True), help="Spam: show which rules fire on it."
+)
 @pass_asked
 def check(asked: Asked, ham: Path | None, spam: Path | None) -> None:
     """Check settings and policy files, and run the tests that stand beside the rules; with --ham and --spam, score sorted

@@ -13,7 +13,7 @@ from oborona.cli.output import echo
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @pass_asked
 def migrate(asked: Asked, dry_run: bool) -> None:
     """Move the policy folder over from the layout in which it held copies of all files that ship.

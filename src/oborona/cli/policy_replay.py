@@ -45,7 +45,7 @@ from oborona.types import Envelope, Verdict
     "--limit", type=click.IntRange(0), default=5, show_default=True, help="Examples of each change."
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
-@click.option("--fail", is_flag=True, help="Exit with 1 if any verdict would be another.")
+@click.option("--fail", is_flag=True, help="Exit with status 1 if any verdict would change.")
 @asks_dns
 @pass_envelope
 @pass_asked
@@ -60,7 +60,7 @@ def replay(
     dns: bool,
     envelope: Envelope,
 ) -> None:
-    """Score messages under another policy and show what would differ, by verdict and by rule, with examples.
+    """Score messages under another policy, and show which verdicts would change, by verdict and by rule, with examples.
 
     Without a MAILBOX the journal is read: what was decided then beside what the policy says of the same facts, counts and answers of DNS lists.
     With one (files, mboxes, Maildirs, folders) each message is scored twice, by the policy in force and by that of --policy, as if it came now

@@ -16,7 +16,9 @@ from oborona.policy.merge import SINGLE
 
 @click.command()
 @click.option(
-    "--origin", is_flag=True, help="Where each setting and each field of a rule or list comes from."
+    "--origin",
+    is_flag=True,
+    help="Also show the file that each setting and each field of a rule or list comes from.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked

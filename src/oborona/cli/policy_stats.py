@@ -70,10 +70,10 @@ class Stats:
 
 @click.command()
 @click.option("--since", type=Span(), default="24h", show_default=True, help="How far back: 30m, 2h, 7d.")
-@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def stats(asked: Asked, since: float, as_json: bool) -> None:
-    """Show what each rule did to the journal's messages: how many it hit, how many are spam (or are not) by its score alone, what became of them."""
+    """Show what each rule did to the journal's messages: hits, verdicts that depend on its score, verdicts and reports of these messages."""
     found = Stats(asked.policy())
     asyncio.run(_read(asked, found, since))
     if as_json:

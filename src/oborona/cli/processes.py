@@ -20,9 +20,9 @@ from oborona.milter.sockets import closed_folder
 @click.command()
 @pass_asked
 def serve(asked: Asked) -> None:
-    """Run the whole daemon: workers, writer, keeper, reader, trainer and intake, until SIGTERM.
+    """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck), image reader, trainer and intake (reports).
 
-    SIGHUP reads the policy again; so does every change of it. A second SIGTERM stops at once.
+    SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at once.
     """
     _run(asked, tuple(Role))
 
@@ -30,7 +30,7 @@ def serve(asked: Asked) -> None:
 @click.command()
 @pass_asked
 def worker(asked: Asked) -> None:
-    """Run the workers alone: they answer the mail server."""
+    """Run the workers alone: they judge mail and answer the mail server."""
     _run(asked, (Role.WORKER,))
 
 
@@ -44,14 +44,14 @@ def writer(asked: Asked) -> None:
 @click.command()
 @pass_asked
 def keeper(asked: Asked) -> None:
-    """Run the keeper alone: it keeps the journal within its limits."""
+    """Run the keeper alone: it keeps the journal within its limits, and rechecks delivered mail."""
     _run(asked, (Role.KEEPER,))
 
 
 @click.command()
 @pass_asked
 def reader(asked: Asked) -> None:
-    """Run the reader alone: it looks at pictures for the workers."""
+    """Run the image reader alone: it reads text (OCR) and QR codes in pictures for the workers."""
     if not asked.loaded.settings.reader.enabled:
         raise click.UsageError("reader.enabled is off: there is nothing to run")
     _run(asked, (Role.READER,))
@@ -60,16 +60,16 @@ def reader(asked: Asked) -> None:
 @click.command()
 @pass_asked
 def trainer(asked: Asked) -> None:
-    """Run the trainer alone: it learns from what people say of their mail."""
+    """Run the trainer alone: it trains the content model from spam and not-spam reports."""
     _run(asked, (Role.TRAINER,))
 
 
 @click.command()
 @pass_asked
 def intake(asked: Asked) -> None:
-    """Run the intake alone: it hears what people say of their mail."""
+    """Run the intake alone: it takes reports and mail to spam traps (Dovecot, HTTP, LMTP or SMTP)."""
     if not asked.loaded.settings.intake.doors:
-        raise ConfigError("no door of [intake] is open: there is nothing to run")
+        raise ConfigError("no listener of [intake] is set: there is nothing to run")
     _run(asked, (Role.INTAKE,))
 
 
@@ -85,7 +85,7 @@ def _run(asked: Asked, roles: Collection[Role]) -> None:
         where = " and ".join(door.address.postfix for door in doors.values())
         for name, door in doors.items():
             _warn_of_closed_folder(f"doors.{name}", door)
-        click.echo("\n".join([f"oborona: ready on {where or 'the delivery door'}", *told]))
+        click.echo("\n".join([f"oborona: ready on {where or 'the delivery listener'}", *told]))
 
     click.get_current_context().exit(run(asked.loaded, roles, ready))
 

@@ -54,7 +54,9 @@ def prove(peer: socket.socket, key: bytes) -> Proof:
     except TimeoutError:
         return Proof(Outcome.NOT_OURS, f"connects, and gives no answer within {WAIT_S:g} s")
     except asyncio.IncompleteReadError:
-        return Proof(Outcome.NOT_OURS, "somebody listens there who hangs up on a milter's words")
+        return Proof(
+            Outcome.NOT_OURS, "something listens there that closes the connection on a milter's request"
+        )
     except (PeerError, OSError) as error:
         return Proof(Outcome.NOT_OURS, f"somebody listens there who is no Oborona: {error}")
     finally:

@@ -35,7 +35,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands)
 def recheck() -> None:
-    """Look again at delivered mail: `recheck ID`, `recheck --dry-run MAILBOX`, or a command.
+    """Recheck delivered mail, and show, undo or stop its moves: `recheck ID`, `recheck --dry-run MAILBOX`, or a command.
 
     ID is what X-Mras-Id or the log names, signed or bare; MAILBOX a recipient's address, all of whose messages of the window are looked at. Both are short for
     `recheck look`.
@@ -49,7 +49,7 @@ recheck.add_command(look)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def status(asked: Asked, as_json: bool) -> None:
-    """Say how the second look does: what waits, what was moved in the last day, whether moves have stopped."""
+    """Show the state of the recheck: what waits, what was moved in the last day, whether moves have stopped."""
     now = time.time()
     with _moves(asked) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
@@ -66,11 +66,15 @@ def status(asked: Asked, as_json: bool) -> None:
     if as_json:
         echo_json(told)
         return
-    echo("runs" if said is not None else "does not run: no keeper, or recheck.enabled = false")
+    echo(
+        "runs"
+        if said is not None
+        else "does not run: the keeper (journal and recheck) does not run, or recheck.enabled = false"
+    )
     if said is not None:
         if said.trouble:
             echo(f"trouble: {plain(said.trouble)}")
-        echo(f"changes that wait: {said.waiting}")
+        echo(f"changes that wait for a recheck: {said.waiting}")
         echo(
             "since its start: "
             + ", ".join(f"{number} {name}" for name, number in sorted(said.looked.items()))
@@ -84,9 +88,13 @@ def status(asked: Asked, as_json: bool) -> None:
 @recheck.command()
 @click.argument("ident", metavar="[ID]", default="")
 @click.option(
-    "--last", type=click.IntRange(1, 100_000), default=20, show_default=True, help="So many, the newest."
+    "--last",
+    type=click.IntRange(1, 100_000),
+    default=20,
+    show_default=True,
+    help="The newest, at most this many.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def moves(asked: Asked, ident: str, last: int, as_json: bool) -> None:
     """Show moves, those of one message where ID is given."""
@@ -110,8 +118,8 @@ def moves(asked: Asked, ident: str, last: int, as_json: bool) -> None:
 def undo(asked: Asked, idents: tuple[str, ...], span: float | None, as_json: bool) -> None:
     """Take moves back: messages of these ids, or all moves of a time.
 
-    What is on its way or done is moved back by the running keeper, unless its reader has touched it meanwhile; what waits is not moved. None of these messages is moved
-    again by the second look.
+    What is on its way or done is moved back by the running keeper, unless its recipient has touched it meanwhile; what waits is not moved. None of these messages is moved
+    again by the recheck.
     """
     if bool(idents) == (span is not None):
         raise click.UsageError("ids of messages, or --since, one of both")
@@ -129,7 +137,7 @@ def undo(asked: Asked, idents: tuple[str, ...], span: float | None, as_json: boo
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def resume(asked: Asked, as_json: bool) -> None:
-    """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops them."""
+    """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops the recheck."""
     with as_owner_of(asked.state), _moves(asked) as store:
         waiting = store.counted().get(State.DECIDED, 0)
         if store.paused() is not None:  # else the next keeper would be allowed everything for nothing
@@ -142,7 +150,7 @@ def resume(asked: Asked, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def discard(asked: Asked, as_json: bool) -> None:
-    """Give up all moves that are decided and not made, and let the second look go on."""
+    """Give up all moves that are decided and not made, and let the recheck go on."""
     with as_owner_of(asked.state), _moves(asked) as store:
         number = store.discard("discarded by an admin", now=time.time())
         store.resume()

@@ -56,12 +56,14 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.argument("what", metavar="ID|MAILBOX")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done; mailboxes are asked, too.")
-@click.option("--all", "every", is_flag=True, help="Show messages that stay where they are, too.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be moved, and move nothing; mailboxes are asked, too."
+)
+@click.option("--all", "every", is_flag=True, help="Also show messages that stay where they are.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def look(asked: Asked, what: str, dry_run: bool, every: bool, as_json: bool) -> None:
-    """Judge again now what was delivered: one message by its ID, or all messages of a recipient in the window."""
+    """Recheck delivered mail now: one message by its ID, or all messages of a recipient in the window."""
     number = from_text(what.partition(".")[0])
     if number is None and "@" not in what:
         raise click.UsageError(f"{what!r} is no id of a message and no mail address")

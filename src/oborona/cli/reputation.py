@@ -22,7 +22,7 @@ from oborona.milter.pinned.store import SHOWN
 
 @click.group()
 def reputation() -> None:
-    """See what is remembered of addresses, senders and entities, and say what is to be thought of them."""
+    """Show the reputation of addresses, senders, domains and other entities, and override it by hand."""
 
 
 for command in (show, top, set_, clear, note, forgive, export, import_, stats):
@@ -32,10 +32,10 @@ for command in (show, top, set_, clear, note, forgive, export, import_, stats):
 @reputation.command()
 @click.argument("entity", required=False)
 @click.option("--limit", type=click.IntRange(1, 100_000), default=SHOWN, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def log(asked: Asked, entity: str | None, limit: int, as_json: bool) -> None:
-    """Show who pinned, cleared, noted, forgave and imported what and why, the latest first; of ENTITY alone, where one is given."""
+    """Show who changed what by hand, and why, the latest first: overrides, notes, forgiven messages, imports; of ENTITY alone, where one is given."""
     wanted = None if entity is None else entity_named(entity, Hasher(asked.keys().shingles)).shingle
     with read(asked) as store:
         changes = [] if store is None else store.changes(wanted, limit)

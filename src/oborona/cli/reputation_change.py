@@ -54,16 +54,16 @@ reason_needed = click.option(
 def set_(
     asked: Asked, entity: str, flag: str, reason: str, span: float | None, day: str | None, dry_run: bool
 ) -> None:
-    """Pin ENTITY: say what is to be expected of it, whatever its past says.
+    """Override the reputation of ENTITY by hand: FLAG is in force, whatever its history says.
 
-    Workers judge by it within half a second. It takes the place of the entity's last pin.
+    Workers judge by it within half a second. It replaces an earlier override of the entity.
     """
     now = time.time()
     named = _named(asked, entity)
     if not named.judged:
         raise click.BadParameter(
-            f"no judgement hangs on a {named.kind} as it is written, for anybody can write it;"
-            " pin the author, his domain, the envelope sender or the address"
+            f"nothing is decided by a {named.kind} as it is written, for anybody can write it;"
+            " set the author, his domain, the envelope sender or the address"
         )
     pin = Pin(
         type=named.type,
@@ -82,7 +82,7 @@ def set_(
     if not dry_run:
         with written(asked) as store:
             store.put([pin])
-    echo(f"{named.name} {'would be' if dry_run else 'is'} pinned {flag} {lasting(pin.until)}")
+    echo(f"{named.name} {'would be' if dry_run else 'is'} set to {flag} {lasting(pin.until)}")
 
 
 @click.command()
@@ -92,15 +92,15 @@ def set_(
 @dry_run
 @pass_asked
 def clear(asked: Asked, entity: str, reason: str, counts: bool, dry_run: bool) -> None:
-    """Drop the pin of ENTITY, so that its past speaks again.
+    """Remove the manual override of ENTITY, so that its history decides again.
 
-    Exit status 1 where there is no pin, and no --counts.
+    Exit status 1 where there is no override, and no --counts.
     """
     now, named, by = time.time(), _named(asked, entity), person()
     with read(asked) as store:
         pin = None if store is None else store.of(named.shingle, now)
     if pin is None:
-        click.echo(f"{named.name} is not pinned", err=not counts)
+        click.echo(f"{named.name} has no manual override", err=not counts)
         if not counts:
             click.get_current_context().exit(1)
     else:
@@ -153,7 +153,7 @@ def _until(span: float | None, day: str | None, now: float) -> float:
         except ValueError:
             raise click.BadParameter(f"{day!r} is no day such as 2026-12-31") from None
     if not now < at < LAST_TIME:
-        raise click.BadParameter("a pin must end in the time to come, before the year 10000")
+        raise click.BadParameter("a manual override must end in the future, before the year 10000")
     return at
 
 

@@ -60,8 +60,8 @@ def export(
 ) -> None:
     """Write the entities with a flag to FILE, which is replaced as a whole; - is standard output.
 
-    An address has the flag that it has at connect, anything else that of the judgement on its past; a pin stands above both. Named are those that the
-    journal or a pin names; others have a hash alone, and are left out.
+    An address has the flag that it has at connect, anything else that of the judgement on its past; a manual override goes before both. Named are those that the
+    journal or an override names; others have a hash alone, and are left out.
     """
     if form is None:
         raise click.UsageError(f"which form? one of {', '.join(f'--{one}' for one in FORMS)}")

@@ -33,7 +33,7 @@ from oborona.types import Action, Verdict
 @dry_run
 @pass_asked
 def forgive(asked: Asked, ident: str, reason: str, dry_run: bool) -> None:
-    """Take back that the message ID counted as spam: for its address, its sender, its links and every other piece of it.
+    """Take back that the message ID counted as spam: for its address, its sender, its links and everything else in it.
 
     ID stands in X-Mras-Id, in refusals and in the log. It happens once for each message; that the message came stays counted. What people said of it is
     theirs to take back (`oborona learn`). Exit status 1 where there is nothing to take back.
@@ -49,7 +49,7 @@ def forgive(asked: Asked, ident: str, reason: str, dry_run: bool) -> None:
         click.echo(f"{name}: {why}", err=True)
         click.get_current_context().exit(1)
     pieces = len(entry.shingles) + (len(late.shingles) if late is not None else 0)
-    told = f"{name} of {entry.client_ip or 'nobody known'}, {pieces} pieces"
+    told = f"{name} of {entry.client_ip or 'nobody known'}, {pieces} hashes"
     if dry_run:
         echo(f"{told}: would be taken back")
         return
@@ -66,19 +66,19 @@ def _why_not(asked: Asked, entry: Entry, now: float) -> str:
     """Return why there is nothing to take back; empty where there is."""
     found = _counted(entry)
     if found is None:
-        return "was decided by a list of its readers, and the journal does not have what the site counted"
+        return "was decided by a list of its recipients, and the journal does not have what the site counted"
     action, decided_by = found
     verdict = Verdict(action=action, score=entry.score, line=entry.line, decided_by=decided_by)
     if action not in (Action.SPAM, Action.REJECT):
         return f"was not counted as spam, but as {action}"
     if not entry.shingles:
-        return "has no pieces in the journal, or no longer"
+        return "has no hashes in the journal, or no longer"
     if not counts(verdict):
         return "was not counted"
     if now - entry.time >= DAYS * DAY_S:
         return "is older than two weeks, and forgotten"
     if _pardoned(asked, entry.id):
-        return "was taken back before: somebody has pardoned it, and is believed"
+        return "was taken back before: an accepted not-spam report did it"
     with read(asked) as store:
         return "was taken back before" if store is not None and store.taken_back(entry.id) else ""
 

@@ -38,7 +38,7 @@ WEEK_S: Final = 7 * 86_400.0  # how long what others say holds, unless it is sai
 @click.option(
     "--for", "span", type=Span(), default=WEEK_S, show_default="7d", help="How long they hold at most."
 )
-@click.option("--over", is_flag=True, help="Also in the place of pins that somebody here has set.")
+@click.option("--over", is_flag=True, help="Also replace manual overrides that somebody here has set.")
 @click.option("--skip-broken", is_flag=True, help="Pass over what can't be used, and name it.")
 @dry_run
 @pass_asked
@@ -52,10 +52,10 @@ def import_(
     skip_broken: bool,
     dry_run: bool,
 ) -> None:
-    """Pin all entities of FILE (- is standard input) in one step: all, or none if one can't be used.
+    """Override the reputation of all entities of FILE (- is standard input) in one step: all, or none if one can't be used.
 
-    FILE is what `export --json` wrote, or a plain list with an entity a line, where # begins a comment. An entity that somebody here has pinned keeps
-    his pin, unless --over.
+    FILE is what `export --json` wrote, or a plain list with an entity a line, where # begins a comment. An entity with a manual override keeps
+    it, unless --over.
     """
     raw, called = file.read(MAX_FILE + 1), Path(getattr(file, "name", "-")).name
     if len(raw) > MAX_FILE:
@@ -95,10 +95,10 @@ def import_(
         del pins[named]
     if pins and not dry_run:
         with written(asked) as store:
-            store.put(list(pins.values()), origin=origin, told=f"{len(pins)} pins from {called}")
+            store.put(list(pins.values()), origin=origin, told=f"{len(pins)} manual overrides from {called}")
     echo(
-        f"{len(pins)} {'would be' if dry_run else 'are'} pinned as {origin} says;"
-        f" {len(kept)} keep the pin that somebody here has set"
+        f"{len(pins)} {'would be' if dry_run else 'are'} set as {origin} says;"
+        f" {len(kept)} keep the manual override that somebody here has set"
     )
 
 
@@ -131,7 +131,7 @@ def _judged(text: str, hasher: Hasher) -> Entity:
     if not named.piece:
         raise click.BadParameter(f"{text!r}: the hash of another machine means nothing here")
     if not named.judged:
-        raise click.BadParameter(f"{text!r}: no judgement hangs on a {named.kind}")
+        raise click.BadParameter(f"{text!r}: nothing is decided by a {named.kind}")
     return named
 
 

@@ -22,7 +22,7 @@ LABELS: Final = {
     "spam": ("spam", "red"),
     "complaints": ("complaints", "red"),
     "traps": ("traps", "red"),
-    "pardons": ("pardons", "green"),
+    "pardons": ("not-spam reports", "green"),
     "reads": ("read", "green"),
     "first": ("first contacts", "yellow"),
     "deleted": ("deleted unread", "yellow"),

@@ -55,7 +55,7 @@ class _Said(msgspec.Struct, frozen=True):
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
 def show(asked: Asked, entity: str, as_json: bool) -> None:
-    """Draw the time-line of ENTITY and tell the judgement on it.
+    """Draw the counts of ENTITY over time, and show its reputation.
 
     ENTITY is an address 192.0.2.1, network 192.0.2.0/24, AS64496, author ann@example.org, his domain example.org, or KIND:VALUE: sender, account,
     link, host, url, phone, wallet, handle, contact, list, file, picture.
@@ -112,7 +112,7 @@ def _print(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now
             )
         )
     if history is not None:
-        counted = "at connect, but for the pin: " if pin else "at connect: "
+        counted = "at connect, without the manual override: " if pin else "at connect: "
         terminal.print(Text.assemble(counted, _flagged(history.flag), _words(history.say)))
     terminal.print()
     for line in picture(seen.past, now):

@@ -27,7 +27,7 @@ BESIDE: Final = {
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def stats(asked: Asked, as_json: bool) -> None:
     """Show, for each kind of entity, how many the counters remember, and in how many octets: in all, on average with what lies beside, and the largest record.

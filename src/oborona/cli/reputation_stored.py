@@ -72,7 +72,7 @@ def spool(asked: Asked) -> Iterator[Spooled]:
     """
     folder = asked.state / COUNTERS
     if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
+        raise StoreError(f"no spools in {folder}; has the writer (counters) run?")
     with as_owner_of(folder), closing(open_adding(asked.loaded.settings, asked.state, "cli")) as counters:
         yield counters
 
@@ -96,7 +96,7 @@ def lasting(until: float) -> str:
 
 def told_pin(pin: Pin) -> str:
     """Return a pin in a line."""
-    return f"pinned {pin.flag} by {pin.by} at {shown_time(pin.since)}, {lasting(pin.until)}: {pin.reason}"
+    return f"set to {pin.flag} by {pin.by} at {shown_time(pin.since)}, {lasting(pin.until)}: {pin.reason}"
 
 
 def told_note(note: Note) -> str:

@@ -47,12 +47,12 @@ _SKETCHED: Final = (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS)
     help="Mail came within it; and which the loudest are counted in.",
 )
 @click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def top(asked: Asked, kind: str, by: str, window: str, limit: int, as_json: bool) -> None:
-    """Show the entities of a KIND that stand out: worst and best by trust points, loudest by messages, most changed against their own past.
+    """Show the entities of a KIND that stand out: worst and best by trust points, most messages, most changed against their own history.
 
-    Names come from the journal and from pins; what counted much and has no name there is shown by its hash.
+    Names come from the journal and from manual overrides; what counted much and has no name there is shown by its hash.
     """
     now, within, hasher = time.time(), _WINDOWS[window], Hasher(asked.keys().shingles)
     type_ = Type(KINDS[kind])
@@ -84,7 +84,7 @@ def top(asked: Asked, kind: str, by: str, window: str, limit: int, as_json: bool
     for seen in found:
         pin = flags.get(seen.entity.shingle)
         flag = Text(
-            f"pinned {pin}" if pin else seen.judgement.flag.value, COLOURS[pin or seen.judgement.flag]
+            f"{pin} by hand" if pin else seen.judgement.flag.value, COLOURS[pin or seen.judgement.flag]
         )
         numbers = f"{seen.judgement.trust:+.0f}", f"{_change(seen):.1f}", str(_counted(seen, within))
         table.add_row(Text(plain(seen.entity.name)), flag, *numbers, Text(plain(seen.judgement.say)))

@@ -31,7 +31,7 @@ _KINDS: Final = click.Choice([kind.value for kind in Kind])
 
 @click.group()
 def signature() -> None:
-    """Look at signatures, add, remove, try and propose them; running workers follow within half a second."""
+    """Show, add, remove, test and propose signatures; running workers follow within half a second."""
 
 
 for command in (test, import_, export, propose, proposals, accept, decline):
@@ -44,7 +44,7 @@ for command in (test, import_, export, propose, proposals, accept, decline):
     "--spam", "flag", flag_value=Flag.SPAM.value, default=Flag.SPAM.value, help="It marks spam (default)."
 )
 @click.option("--good", "flag", flag_value=Flag.HAM.value, help="It marks good mail.")
-@click.option("--kind", type=_KINDS, default=Kind.PHRASE.value, show_default=True, help="What VALUE is.")
+@click.option("--kind", type=_KINDS, default=Kind.PHRASE.value, show_default=True, help="Kind of VALUE.")
 @click.option(
     "--where", type=click.Choice([where.value for where in Where]), default=Where.ANY.value, show_default=True
 )
@@ -55,7 +55,7 @@ for command in (test, import_, export, propose, proposals, accept, decline):
     "--expires", metavar="DAYS|DATE", default="", help="Days from now, or the last day; default: never."
 )
 @click.option("--score", type=float, help="Its own, instead of that of the rule for all.")
-@click.option("--shadow", is_flag=True, help="Count and explain it; it scores nothing.")
+@click.option("--shadow", is_flag=True, help="Shadow mode: counted and explained, without a score.")
 @click.option(
     "--ham", type=click.Path(path_type=Path, exists=True), help="Good mail: refuse it if it is found there."
 )
@@ -106,9 +106,13 @@ def add(asked: Asked, /, value: str, ham: Path | None, most: float, as_json: boo
 @signature.command(name="list")
 @click.option("--all", "every", is_flag=True, help="Also what was removed or declined.")
 @click.option("--owner", help="Of this owner alone.")
-@click.option("--marks", is_flag=True, help="Also marks: words that rules count, thousands of them.")
+@click.option(
+    "--marks",
+    is_flag=True,
+    help="Also the entries of lists with the flag `mark`, whose words rules count: thousands of them.",
+)
 @click.option("--hits", "by_hits", is_flag=True, help="The most found today first; default: the newest last.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def list_(asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bool, as_json: bool) -> None:
     """List signatures of policy files and of the store, with how often each was found."""
@@ -192,7 +196,7 @@ def remove(asked: Asked, names: Iterable[str]) -> None:
 @click.argument("until", metavar="DAYS|DATE|now|never")
 @pass_asked
 def expire(asked: Asked, name: str, until: str) -> None:
-    """Set when a signature ends: so many days from now, after a day, at once, or never."""
+    """Set when a signature expires: in a number of days, after a date, at once, or never."""
     now = time.time()
     at = now if until == "now" else 0.0 if until == "never" else when(until, now)
     with as_owner_of(asked.state), stored(asked) as store:

@@ -49,7 +49,7 @@ from oborona.types import Metric, Window
     "--most", type=click.IntRange(1, MAX_PROPOSED), default=20, show_default=True, help="Proposals at most."
 )
 @click.option("--dry-run", is_flag=True, help="Only show them.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def propose(
     asked: Asked, spams: tuple[Path, ...], hams: tuple[Path, ...], owner: str, reason: str, most: int,
@@ -100,7 +100,7 @@ def propose(
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def proposals(asked: Asked, as_json: bool) -> None:
     """List the signatures that wait for a decision."""
@@ -121,7 +121,7 @@ def accept(asked: Asked, names: tuple[str, ...]) -> None:
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @pass_asked
 def decline(asked: Asked, names: tuple[str, ...]) -> None:
-    """Say no to proposed signatures, for good."""
+    """Decline proposed signatures; they are not proposed again."""
     _decide(asked, names, State.DECLINED)
 
 

@@ -42,7 +42,7 @@ SHOWN = 20  # lines of an import that can't be used
 
 @click.group(name="list")
 def list_() -> None:
-    """Look at the site's own lists, and change them; a running daemon follows within 1.5 seconds.
+    """Show and change the site's allow and deny lists; a running daemon follows within 1.5 seconds.
 
     NAME is allow, deny, or the name of a [[local_list]] with a file. ENTRY is an address, a network, a name (example.com exactly, .example.com with all
     below it), or a mail address (a@example.com, @example.com). docs/lists.md has what goes before what.
@@ -105,15 +105,22 @@ def remove(asked: Asked, name: str, entries: Sequence[str]) -> None:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @click.option(
-    "--format", "form", type=click.Choice([one.value for one in Form]), help="Default: what it looks like."
+    "--format",
+    "form",
+    type=click.Choice([one.value for one in Form]),
+    help="Default: guessed from the content.",
 )
 @click.option(
     "--reason",
     default="",
     help="For people; stands above the entries, with the file's name, your login and the day.",
 )
-@click.option("--skip-broken", is_flag=True, help="Take the others; else a line that can't be used stops it.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be added.")
+@click.option(
+    "--skip-broken",
+    is_flag=True,
+    help="Skip lines that can't be used; without it, one such line stops the import.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be added, and change nothing.")
 @pass_asked
 def import_(
     asked: Asked, name: str, file: Path, form: str | None, reason: str, skip_broken: bool, dry_run: bool
@@ -167,7 +174,7 @@ def undo(asked: Asked, name: str) -> None:
 
 @list_.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def show(asked: Asked, name: str | None, as_json: bool) -> None:
     """Show the lists there are, or the entries of one."""

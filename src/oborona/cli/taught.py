@@ -55,11 +55,11 @@ def wait(asked: Asked, done: Callable[[], bool]) -> None:
     silent_at = time.monotonic() + status.STALE_S
     while not done():
         if lock.holder(asked.state / LOCK) is None:
-            raise click.ClickException("the trainer has ended; what was said is written down, and waits")
+            raise click.ClickException("the trainer has ended; the labels are stored, and wait")
         said = status.read_one(asked.state, status.TrainerStatus, time.time())
         if said is not None and said.trouble:
             raise click.ClickException(
-                f"the trainer can't learn now ({said.trouble}); what was said is written down, and waits"
+                f"the trainer can't learn now ({said.trouble}); the labels are stored, and wait"
             )
         if said is None and time.monotonic() > silent_at:
             click.echo("oborona: the trainer says nothing; its log says why", err=True)

@@ -1,4 +1,4 @@
-"""Settings of the delivery door."""
+"""Settings of the delivery listener."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from oborona.config.worker import MIB
 
 
 class Delivery(Door, frozen=True, kw_only=True):
-    """The door between the mail server and the mailboxes, by LMTP: each copy gets the verdict of its reader (docs/delivery.md)."""
+    """The listener between the mail server and the mailboxes, by LMTP: each copy gets the verdict of its recipient (docs/delivery.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where the mail server delivers to us, as in [doors.milter]. Empty: the door is closed. Who reaches it"
+            description="Where the mail server delivers to us, as in [doors.milter]. Empty: off. Who reaches it"
             " can put mail into any mailbox: a socket file, or a port of this machine alone.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),

@@ -1,6 +1,6 @@
-"""Settings of the doors: where each listens, who may reach it, and what it does with who comes.
+"""Settings of the listeners (`doors` in the settings): where each listens, who may reach it, and what it does with who comes.
 
-The section of a worker's door is `Door` and what is its own; a door of another process has `Listening` of it.
+The section of a worker's listener is `Door` and what is its own; a listener of another process has `Listening` of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def are_networks(value: str) -> None:
 
 
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
-    """What every door has: an address, and whose its socket file is."""
+    """What every listener has: an address, and whose its socket file is."""
 
     listen: str = ""
     socket_owner: Annotated[
@@ -80,14 +80,14 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Door(Listening, frozen=True, kw_only=True):
-    """What every door of the workers has besides: how many may come in."""
+    """What every listener of the workers has besides: how many may come in."""
 
     max_connections: Annotated[
         int,
         Meta(
             ge=1,
             le=100_000,
-            description="Connections that one worker serves at a time; the door's own word for busy, or a wait, is for others.",
+            description="Connections that one worker serves at a time. A client beyond them waits, or is told that we are busy, as its protocol has it.",
         ),
     ] = 1000
     max_per_client: Annotated[
@@ -101,14 +101,14 @@ class Door(Listening, frozen=True, kw_only=True):
 
 
 class Milter(Door, frozen=True, kw_only=True):
-    """The door for the milters of Postfix and Sendmail."""
+    """The milter listener, for Postfix and Sendmail."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
             description="Where mail servers reach us: inet:HOST:PORT, inet:PORT@HOST, inet6:PORT@ADDRESS or unix:PATH. A port of loopback is reached from every"
-            " chroot, and by every user of the machine; a socket file lets in whom its mode lets in. Empty: it is closed.",
+            " chroot, and by every user of the machine; a socket file lets in whom its mode lets in. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = "inet:127.0.0.1:8890"
@@ -125,13 +125,13 @@ class Milter(Door, frozen=True, kw_only=True):
 
 
 class PolicyService(Door, frozen=True, kw_only=True):
-    """The door for Postfix's check_policy_service: clients, senders and recipients, no content. The milter asks the same."""
+    """The listener for Postfix's check_policy_service: clients, senders and recipients, no content. The milter asks the same."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where Postfix reaches it, as in [doors.milter]. Empty: it is closed.",
+            description="Where Postfix reaches it, as in [doors.milter]. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""

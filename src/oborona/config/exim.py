@@ -1,4 +1,4 @@
-"""Settings of the door `exim`."""
+"""Settings of the listener `exim`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from oborona.config.doors import Door, may_listen
 
 
 class Exim(Door, frozen=True, kw_only=True):
-    """The door for Exim's ${readsocket}: one line asks, one line answers (docs/exim-protocol.md)."""
+    """The listener for Exim's ${readsocket}: one line asks, one line answers (docs/exim-protocol.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]. Empty: it is closed.",
+            description="Where it is reached, as in [doors.milter]. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""

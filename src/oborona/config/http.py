@@ -1,4 +1,4 @@
-"""Settings of the door `http`."""
+"""Settings of the listener `http`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from oborona.config.worker import MIB
 
 
 class Http(Door, frozen=True, kw_only=True):
-    """The door for HTTP: clients of rspamd, and our own /v1/scan (docs/http.md)."""
+    """The HTTP listener: clients of rspamd, and our own /v1/scan (docs/http.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]; without TLS. An address of the network needs keys. Empty: it is closed.",
+            description="Where it is reached, as in [doors.milter]; without TLS. An address of the network needs keys. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -28,7 +28,7 @@ class Http(Door, frozen=True, kw_only=True):
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
             description="File of the keys that clients show, one a line, at least 16 characters each; a change is seen at once. Empty: whoever"
-            " reaches the door may ask.",
+            " reaches the listener may ask.",
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""

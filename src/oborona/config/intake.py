@@ -40,7 +40,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where Dovecot tells of moved, read and deleted mail, as in [doors.milter]; a socket file, such as"
-            " unix:/run/oborona-intake/feedback.sock. Empty: the door is closed. Who reaches it can speak for anybody.",
+            " unix:/run/oborona-intake/feedback.sock. Empty: off. Who reaches it can report in anybody's name.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -55,7 +55,7 @@ class Intake(Listening, frozen=True, kw_only=True):
     ] = "{user}"
     max_connections: Annotated[
         int,
-        Meta(ge=1, le=100_000, description="Connections to each of these doors at a time; others wait."),
+        Meta(ge=1, le=100_000, description="Connections to each of these listeners at a time; others wait."),
     ] = 100
     deadline_s: Annotated[
         float,
@@ -80,7 +80,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where POST /feedback is served, as in [doors.milter]; without TLS, so a socket file or a port of this"
-            " machine. Empty: it is not. A socket file has owner, group and mode as above.",
+            " machine. Empty: off. A socket file has owner, group and mode as above.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -108,7 +108,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where the mail server delivers reports and mail to traps, by LMTP or SMTP, as in [doors.milter]"
-            " (docs/reports.md); a socket file has owner, group and mode as above. Empty: the door is closed.",
+            " (docs/reports.md); a socket file has owner, group and mode as above. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -145,5 +145,5 @@ class Intake(Listening, frozen=True, kw_only=True):
 
     @property
     def doors(self) -> bool:
-        """Whether any door is open: without one there is nothing to run."""
+        """Whether any listener is on: without one there is nothing to run."""
         return bool(self.listen or self.http_listen or self.mail_listen or self.spool)

@@ -25,8 +25,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=1_000_000,
-            description="Messages of spam, and as many of good mail, whose features are kept so that the model can be made"
-            " anew when words are taken back; recent ones are favoured. Each takes some kilobytes of the state folder.",
+            description="Messages of spam, and as many of good mail, whose features are kept so that the model can be trained"
+            " again when labels are taken back; recent ones are favoured. Each takes some kilobytes of the state folder.",
         ),
     ] = 10_000
     person_weight: Annotated[
@@ -34,8 +34,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1,
-            description="How far one person's word teaches the model that all share; 0: only the person's own corrections"
-            " follow from it. An admin's word, and a trap's, always count in full.",
+            description="How much one person's reports train the model that all share; 0: they change the person's own mail"
+            " alone. Labels of an admin, and of traps, always count in full.",
         ),
     ] = 1.0
     retention_days: Annotated[
@@ -60,7 +60,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10_000,
-            description="When so many people complain of one campaign and are believed, signatures that would find it are proposed"
+            description="When so many people's spam reports of one campaign are accepted, signatures that would find it are proposed"
             " (`oborona signature proposals`); 0: none ever are.",
         ),
     ] = 5

@@ -1,4 +1,4 @@
-"""Settings of the door `proxy`."""
+"""Settings of the listener `proxy`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from oborona.config.worker import MIB
 
 
 class Proxy(Door, frozen=True, kw_only=True):
-    """The door for mail servers that can ask nobody: SMTP or LMTP is passed on to them, message by message (docs/proxy.md)."""
+    """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes is handed on to them, message by message (docs/proxy.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where clients reach it, as in [doors.milter]. Empty: it is closed.",
+            description="Where clients reach it, as in [doors.milter]. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
     protocol: Annotated[
         Literal["smtp", "lmtp"],
-        Meta(description="What is spoken, on both sides. LMTP has an answer for each recipient."),
+        Meta(description="The protocol, on both sides. LMTP has an answer for each recipient."),
     ] = "smtp"
     next_hop: Annotated[
         str,

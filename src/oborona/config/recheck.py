@@ -66,7 +66,7 @@ class Recheck(msgspec.Struct, frozen=True, kw_only=True):
             ge=0,
             le=1,
             description="Moves stop by themselves, and an admin is asked, when so large a share of the mail of the last hour is about to"
-            " be moved, without people's word behind it. 1: never.",
+            " be moved, without reports of people behind it. 1: never.",
         ),
     ] = 0.05
     runaway_messages: Annotated[

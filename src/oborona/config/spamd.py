@@ -1,4 +1,4 @@
-"""Settings of the door `spamd`."""
+"""Settings of the listener `spamd`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from oborona.config.doors import Door, may_listen
 
 
 class Spamd(Door, frozen=True, kw_only=True):
-    """The door for whatever speaks to SpamAssassin's spamd, or to rspamd as Exim does (docs/spamd.md)."""
+    """The listener for clients of SpamAssassin's spamd, and of rspamd as Exim asks it (docs/spamd.md)."""
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]. Empty: it is closed.",
+            description="Where it is reached, as in [doors.milter]. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -34,14 +34,14 @@ class Spamd(Door, frozen=True, kw_only=True):
         Meta(
             ge=0.001,
             le=100,
-            description="What points and lines are multiplied by in answers to spamc: 0.05 makes a spam line of 100 the 5.0 that is"
+            description="What scores and thresholds are multiplied by in answers to spamc: 0.05 makes a spam threshold of 100 the 5.0 that is"
             " fixed in some clients.",
         ),
     ] = 1.0
     tell: Annotated[
         bool,
         Meta(
-            description="Take what spamc -L and spamc -C say of a message as what the user it names says of it. Everybody who reaches the door can"
+            description="Take what spamc -L and spamc -C say of a message as what the user it names says of it. Everybody who reaches the listener can"
             " name anybody."
         ),
     ] = False

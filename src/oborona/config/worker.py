@@ -1,4 +1,4 @@
-"""Settings of the worker processes, which judge what comes by any door."""
+"""Settings of the worker processes, which judge what comes by any listener."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIB: Final = 1024 * 1024
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """The processes behind all doors, and how long they may take over a message."""
+    """The processes behind all listeners, and how long they may take over a message."""
 
     processes: Annotated[
         int, Meta(ge=0, le=256, description="Worker processes. 0: one per processor core.")
@@ -50,7 +50,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=100_000,
-            description="Messages that one process judges at a time, by whatever doors they come; who brings one more is told to come again.",
+            description="Messages that one process judges at a time, of all listeners together; one more gets a temporary failure, so that it is tried again.",
         ),
     ] = 256
     drain_s: Annotated[

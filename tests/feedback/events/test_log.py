@@ -134,7 +134,7 @@ def test_a_full_disk_writes_nothing_and_says_so(log: Log) -> None:
 
 def test_a_damaged_file_a_newer_one_and_other_peoples_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match=r"is damaged .*; what people had taught stays"):
+    with pytest.raises(StoreError, match=r"is damaged .*; what people had trained stays"):
         Log(tmp_path / "a")
     with sqlite3.connect(tmp_path / "b") as db:
         db.execute("CREATE TABLE t (a)")

@@ -156,8 +156,8 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     assert len(told["effects"]) == 3
     shown = explained(state, idents[2])
     for words_shown in (
-        "spam report of p2@b.example by sieve: believed",
-        "taught with weight",
+        "spam report of p2@b.example by sieve: accepted",
+        "trained with weight",
         "proposed signature",
     ):
         assert words_shown in shown

@@ -61,7 +61,7 @@ def judged(action: Action, rules: tuple[RuleHit, ...], *, proved: bool = True, *
         "message_id": "1@a.example", "queue_id": "4QUEUE0000", "recipients": (JOE, AMY, MAX, EVE), "sender": ANN, "facts": facts, "kept": Kept(),
     }  # fmt: skip
     return Entry(
-        id=IDENT, time=NOW, verdict=action, score=score, line=line, decided_by=rules[0].name if rules else "below-line", rules=rules, **(known | more)
+        id=IDENT, time=NOW, verdict=action, score=score, line=line, decided_by=rules[0].name if rules else "below-threshold", rules=rules, **(known | more)
     )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def test_who_has_a_bad_past_is_denied_for_a_day(state: Path, tmp_path: Path) -> 
     found = exported(state, written(tmp_path / "policy"))
     assert list(found.clients) == [BAD]
     row = found.clients[BAD]
-    assert (row.verdict, row.code, row.text) == (DENY, 554, "5.7.1 Connection refused")
+    assert (row.verdict, row.code, row.text) == (DENY, 554, "5.7.1 Client refused")
     assert "spam of" in row.why
     assert time.time() < row.until <= time.time() + 86_400
 

@@ -23,7 +23,7 @@ ALL = {SQLITE, CLIENTS, NETWORKS, SENDERS}
 
 def some(number: int, mark: str = "x") -> Tables:
     """Tables of so many rows, all with one mark."""
-    rows = {ip_network(f"9.0.{one >> 8}.{one & 255}"): refused("Connection", mark) for one in range(number)}
+    rows = {ip_network(f"9.0.{one >> 8}.{one & 255}"): refused("Client", mark) for one in range(number)}
     return tables(rows | {ip_network("9.1.0.0/16"): Row(ALLOW, mark)}, {"ann@a.example": Row(ALLOW, mark)})
 
 
@@ -35,18 +35,18 @@ def selected(folder: Path, what: str) -> list[tuple[object, ...]]:
 def test_all_forms_hold_the_same(tmp_path: Path) -> None:
     wanted = tables(
         {
-            ip_network("192.0.2.7"): refused("Connection", "why", until=5),
+            ip_network("192.0.2.7"): refused("Client", "why", until=5),
             ip_network("2001:db8::7"): Row(ALLOW, "why"),
             ip_network("::102:304"): Row(ALLOW, "as the system writes it"),
             ip_network("192.0.0.0/16"): Row(ALLOW, "wide"),
-            ip_network("192.0.2.0/24"): refused("Connection", "narrow"),
+            ip_network("192.0.2.0/24"): refused("Client", "narrow"),
         },
         {"юля@a.example": refused("Sender", "L"), "*@a.example": Row(ALLOW, "L")},
     )
     assert set(Files(Export(folder=str(tmp_path))).write(wanted)) == ALL
     assert {one.name for one in tmp_path.iterdir()} == ALL, "nothing else is left"
     assert selected(tmp_path, "SELECT * FROM client ORDER BY address") == [
-        ("192.0.2.7", "deny", 554, "5.7.1 Connection refused", "why", 5),
+        ("192.0.2.7", "deny", 554, "5.7.1 Client refused", "why", 5),
         ("2001:db8::7", "allow", 0, "", "why", 0),
         ("::1.2.3.4", "allow", 0, "", "as the system writes it", 0),
     ]
@@ -56,10 +56,7 @@ def test_all_forms_hold_the_same(tmp_path: Path) -> None:
     ]
     with closing(cdbx.CDB(str(tmp_path / CLIENTS))) as clients:
         assert len(clients) == 3
-        assert (
-            clients[b"192.0.2.7"]
-            == b'verdict=deny code=554 until=5 text="5.7.1 Connection refused" why="why"'
-        )
+        assert clients[b"192.0.2.7"] == b'verdict=deny code=554 until=5 text="5.7.1 Client refused" why="why"'
     with closing(cdbx.CDB(str(tmp_path / SENDERS))) as senders:
         assert "юля@a.example".encode() in senders
     lines = (tmp_path / NETWORKS).read_text().splitlines()

@@ -24,7 +24,7 @@ async def journaled(path: Path, found: list[tuple[float, str]]) -> None:
         for at, ip in found:
             entry = Entry(
                 id=numbers.next(at), time=at, client_ip=ip,
-                verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-line",
+                verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-threshold",
             )  # fmt: skip
             journal.append(entry)
 

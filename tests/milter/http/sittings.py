@@ -35,7 +35,7 @@ def judged(action: Action = Action.ACCEPT, score: float = 12.5) -> Judged:
             action=action,
             score=score,
             line=100.0,
-            decided_by="below-line",
+            decided_by="below-threshold",
             rules=(RuleHit(name="NO_NAME", score=10.0, say="it has no name"),),
         ),
         ident="0SACAQKB800DF.H6KKNH5L7YB2AE4E",

@@ -85,7 +85,7 @@ async def test_a_verdict_in_both_tongues(door: Sittings) -> None:
 
 
 async def test_a_glance(door: Sittings) -> None:
-    door.says = refuse(554, "5.7.1", "Connection refused", judged(Action.REJECT))
+    door.says = refuse(554, "5.7.1", "Client refused", judged(Action.REJECT))
     status, told = await door.post(
         "/v1/glance", JSON | {"stage": "recipient", "after": "connect", "port": "25"}
     )

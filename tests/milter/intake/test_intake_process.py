@@ -127,7 +127,7 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert "'joe' is no mail address" in oborona.log()
         asked = Asked(None, oborona.state, tuple(f"{name}={value}" for name, value in settings.items()))
         at_doors = {one.what: one.words for one in doors(asked)}
-        assert at_doors["feedback door"] == f"a script service answers on unix:{door}"
+        assert at_doors["feedback listener"] == f"a script service answers on unix:{door}"
         assert at_doors["HTTP door"] == f"a web server answers on unix:{http}"
         deadline = time.monotonic() + 60
         while (

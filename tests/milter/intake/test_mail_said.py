@@ -42,7 +42,7 @@ class Journal:
 
 
 def entry(ident: int, **more: object) -> Entry:
-    values = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-line"} | more
+    values = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-threshold"} | more
     return Entry(id=ident, time=NOW, **values)  # type: ignore[arg-type]
 
 
@@ -151,7 +151,7 @@ async def test_a_second_delivery_has_the_same_keys() -> None:
         ({"login": "", "client_ip": "10.0.0.7"}, ""),  # a private network may be a gateway's
         ({"login": "", "client_ip": "198.51.100.7", "sender": ""}, ""),
         ({"queue_id": "OTHER12345"}, ""),  # an id out of another message
-        ({"decided_by": "below-line", "message_id": "other@b.example"}, ""),
+        ({"decided_by": "below-threshold", "message_id": "other@b.example"}, ""),
     ],
 )
 async def test_who_speaks_is_who_handed_it_in(more: dict[str, object], person: str) -> None:
@@ -181,7 +181,7 @@ async def test_holidays_and_mail_without_a_message_say_nothing() -> None:
     assert (await one(bench(report_entry()), letter(answer))).why == "written by a program"
     assert (await one(bench(report_entry()), letter(spam()))).why == "without a message"
     assert (await one(bench(report_entry()), letter(arf(spam(), "Feedback-Type: opt-out")))).why == (
-        "no word on a message"
+        "no report of a message"
     )
 
 

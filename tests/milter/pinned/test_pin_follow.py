@@ -75,23 +75,23 @@ def test_trouble_is_said_once_and_what_was_known_stays(
 ) -> None:
     followed.look()
     followed.look()
-    assert messages(caplog) == ["pins stay as they were"]
+    assert messages(caplog) == ["manual overrides stay as they were"]
     with Store(path) as store:
         store.put([pin()])
     followed.look()
     assert flag(followed) == "bad"
-    assert messages(caplog)[1:] == ["pins are read again"]
+    assert messages(caplog)[1:] == ["manual overrides are read again"]
     path.rename(path.with_suffix(".away"))
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
     followed.look()
     followed.look()
     assert (flag(followed), followed.stale) == ("bad", True)
-    assert messages(caplog)[2:] == ["pins stay as they were"]
+    assert messages(caplog)[2:] == ["manual overrides stay as they were"]
     path.unlink()
     path.with_suffix(".away").rename(path)
     followed.look()
     assert (flag(followed), followed.stale) == ("bad", False)
-    assert messages(caplog)[3:] == ["pins are read again"]
+    assert messages(caplog)[3:] == ["manual overrides are read again"]
 
 
 def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> None:
@@ -131,7 +131,7 @@ def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_othe
         store._db.execute("UPDATE pin SET hash = 'none', since = 'x' WHERE hash = 3")  # by hand
         followed.look()
     assert flag(followed) == "bad"
-    assert messages(caplog)[-1] == "pins of a newer version are not used"
+    assert messages(caplog)[-1] == "manual overrides of a newer version are not used"
 
 
 async def test_a_pin_is_followed_within_a_second(path: Path, followed: FollowedPins) -> None:

@@ -126,7 +126,7 @@ def test_no_more_are_in_force_than_workers_hold_and_fewer_is_always_possible(
     monkeypatch.setattr(store_of, "MAX_PINS", 2)
     with Store(path) as store:
         store.put([pin(1), pin(2), pin(2)])
-        with pytest.raises(StoreError, match="more than 2 pins would be in force"):
+        with pytest.raises(StoreError, match="more than 2 manual overrides would be in force"):
             store.put([pin(3)])
         assert store.of(pin(3).shingle, NOW) is None
         store.put([pin(1, Flag.GOOD)])
@@ -135,7 +135,7 @@ def test_no_more_are_in_force_than_workers_hold_and_fewer_is_always_possible(
 
 
 def test_a_file_that_is_not_ours_damaged_or_newer_is_refused_and_left_alone(path: Path) -> None:
-    with pytest.raises(StoreError, match="nobody has pinned anything yet"):
+    with pytest.raises(StoreError, match="nobody has set a manual override yet"):
         Store(path, make=False)
     path.write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
     before = path.read_bytes()
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_ours_damaged_or_newer_is_refused_and_left_alone(path
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE other (x)")
     db.close()
-    with pytest.raises(StoreError, match="not a store of pins of Oborona"):
+    with pytest.raises(StoreError, match="not a store of manual overrides of Oborona"):
         Store(path)
     path.unlink()
     Store(path).close()
@@ -213,7 +213,7 @@ def test_a_service_begins_a_store_refuses_a_newer_one_and_goes_on_without_a_dama
         prepare_state(path.parent)
     path.write_bytes(b"\xff" * 5000)
     prepare_state(path.parent)
-    assert [one.message for one in caplog.records] == ["pins are not used"]
+    assert [one.message for one in caplog.records] == ["manual overrides are not used"]
     assert path.read_bytes() == b"\xff" * 5000
 
 
@@ -232,5 +232,5 @@ def test_a_book_knows_what_is_in_force() -> None:
     book.drop(pin(1).shingle)
     book.drop(Shingle(15, 99))
     assert book.of(pin(1).shingle, NOW) is None
-    assert pin(3).say == "pinned bad by anna: sends nothing else"
+    assert pin(3).say == "set to bad by anna: sends nothing else"
     assert NoPins().of(pin(3).shingle, NOW) is None

@@ -13,10 +13,10 @@ LATER = refuse(451, "4.7.1", "Try again later")
 
 
 async def test_a_client_who_is_refused_sees_no_next_hop() -> None:
-    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Connection refused, reference 1"))
+    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Client refused, reference 1"))
     async with proxy(hop, sessions, trusted="") as opened:
         client = await opened.connect(None)
-        assert await client.answer() == "554 5.7.1 Connection refused, reference 1"
+        assert await client.answer() == "554 5.7.1 Client refused, reference 1"
         assert await client.gone()
         await until(lambda: sessions.closed)
         assert (hop.connections, opened.noted) == (0, ["refused"])
@@ -26,11 +26,11 @@ async def test_a_client_who_is_refused_sees_no_next_hop() -> None:
 
 
 async def test_a_client_of_a_trusted_one_is_refused_with_each_message() -> None:
-    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Connection refused"))
+    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Client refused"))
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         for _ in range(2):
-            assert await client.ask("MAIL FROM:<a@b>") == ["554 5.7.1 Connection refused"]
+            assert await client.ask("MAIL FROM:<a@b>") == ["554 5.7.1 Client refused"]
         assert (sessions.stages(), hop.of(b"MAIL")) == (["connect"], [])
 
 

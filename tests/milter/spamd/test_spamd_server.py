@@ -27,7 +27,7 @@ PROMPT_S = 10.0  # against hangs alone
 JUDGED = Reply(
     answer=ACCEPT.answer,
     judged=Judged(
-        verdict=Verdict(action=Action.ACCEPT, score=1.0, line=100.0, decided_by="below-line"),
+        verdict=Verdict(action=Action.ACCEPT, score=1.0, line=100.0, decided_by="below-threshold"),
         ident="X",
         reference="x",
         spam_score=100.0,

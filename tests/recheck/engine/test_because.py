@@ -127,7 +127,7 @@ async def test_a_pin_is_named(tmp_path: Path) -> None:
         await made.look()
         ((target, named),) = because(made, filed)
         assert target == "INBOX"
-        assert "pinned good by ann: our partner" in named
+        assert "set to good by ann: our partner" in named
 
 
 async def test_neither_the_message_nor_its_copies_are_a_past_of_their_sender(tmp_path: Path) -> None:

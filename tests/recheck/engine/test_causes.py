@@ -215,7 +215,7 @@ async def test_who_allows_its_sender_keeps_it(tmp_path: Path) -> None:
         assert [move.recipient for move in made.made(one)] == ["eve@b.example"]
         (found,) = made.decided
         assert [(stay.recipient, stay.why) for stay in found.stays] == [
-            ("bob@b.example", "its reader's list decides")
+            ("bob@b.example", "its recipient's list decides")
         ]
 
 

@@ -24,7 +24,6 @@ from oborona.feedback.store import Store
 from oborona.milter.personal import schema as persons
 from oborona.milter.personal.store import Store as Persons
 
-_REPORTS: Final = {What.COMPLAINT: "spam report", What.PARDON: "not-spam report"}
 _HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
 
 
@@ -87,7 +86,7 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
     """Print what was said of a message."""
     for one in said:
         who = one.person or one.source or "the site"
-        told = f"{one.time}  {_REPORTS.get(one.what, one.what)} of {who} by {one.way}: {one.decision}"
+        told = f"{one.time}  {What(one.what).report} of {who} by {one.way}: {_shown(one.decision)}"
         told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
         told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
         console.print(plain(f"report {one.id}  {told}"), markup=False, highlight=False)
@@ -98,13 +97,18 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
             )
         lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
         lines += [f"proposed signature {name}" for name in one.proposals]
-        lines += [] if one.done else ["not all of it is done yet"]
+        lines += [] if one.done else ["not all of it is applied yet"]
         lines += [
-            f"before, {before.time}: {before.decision} {' '.join(before.rules)}".rstrip()
+            f"before, {before.time}: {_shown(before.decision)} {' '.join(before.rules)}".rstrip()
             for before in one.before
         ]
         for line in lines:
             console.print(plain(f"      {line}"), markup=False, highlight=False)
+
+
+def _shown(decision: str) -> str:
+    """Return a decision as people read it."""
+    return "accepted" if decision == "believed" else decision
 
 
 def _said(one: Stored, log: Log, words: Store | None, own: Persons | None) -> Said:

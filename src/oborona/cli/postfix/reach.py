@@ -112,7 +112,7 @@ def _as_smtpd(
             os.waitpid(child, 0)
     if sockets:
         return socket.socket(fileno=sockets[0])
-    why = reason.decode("utf-8", "replace") or "who tried it ended without a word"
+    why = reason.decode("utf-8", "replace") or "the process that tried it ended without an answer"
     where = f" in its chroot {postfix.queue}" if smtpd.chroot else ""
     raise UnreachedError(f"smtpd of {smtpd.name}, as user {user.pw_name}{where}, can't reach {word}: {why}")
 
