@@ -126,7 +126,7 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
     key, numbers, now = secret.load(state).signature, Numbers(200), time.time()
     facts = Facts(known=Known(), from_address=ANN, author=ANN, author_domain="a.example")
     kept = {name: value for name, value in msgspec.structs.asdict(facts).items() if name not in NOT_KEPT}
-    verdict = Verdict(action=Action.ACCEPT, score=5.0, line=100.0, decided_by="below-line")
+    verdict = Verdict(action=Action.ACCEPT, score=5.0, line=100.0, decided_by="below-threshold")
     letters, entries = [], []
     for place in range(number):
         ident = numbers.next(now)

@@ -114,7 +114,7 @@ async def measured(path: Path, number: int) -> list[tuple[str, str]]:
         rows.append((name, f"{wall * 1e6:.1f} µs wall, {cpu * 1e6:.1f} µs CPU"))
     rows.append(("memory", f"{(memory() - before) / (1 << 20):.1f} MiB"))
     message = Delivered(
-        action=Action.ACCEPT, score=12.0, spam_score=100.0, reject_score=200.0, decided_by="below-line", enforced=False,
+        action=Action.ACCEPT, score=12.0, spam_score=100.0, reject_score=200.0, decided_by="below-threshold", enforced=False,
         malware=False, author="x@x.example", author_domain="x.example", claimed="x@x.example", claimed_sender="x@x.example",
         text=tuple(Shingle(Type.WORDS, value) for value in range(32)),
     )  # fmt: skip

@@ -183,9 +183,9 @@ def _followed(db: sqlite3.Connection, mark: bytes) -> Heard | None:
     if not row:
         return None
     replaced = db.execute(
-        "SELECT id FROM word WHERE state = 'taken-back' AND reason = ? AND (digest, person) ="
+        "SELECT id FROM word WHERE state = 'taken-back' AND reason LIKE ? AND (digest, person) ="
         " (SELECT digest, person FROM word WHERE id = ?)",
-        (_OPPOSITE.format(row[0]), row[0]),
+        (f"% {row[0]} says the opposite", row[0]),  # older versions say "word" for "label"
     ).fetchone()
     return Heard(id=row[0], new=True, replaced=replaced[0] if replaced else 0)
 

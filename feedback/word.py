@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -28,6 +29,14 @@ class Source(StrEnum):
     COMPLAINT = "complaint"  # a person: this is spam
     PARDON = "pardon"  # a person: this is not spam
     TRAP = "trap"  # it came to an address that no person uses
+
+    @property
+    def report(self) -> str:
+        """What people call it."""
+        return _REPORTS.get(self, self.value)
+
+
+_REPORTS: Final = {Source.COMPLAINT: "spam report", Source.PARDON: "not-spam report"}
 
 
 class State(StrEnum):

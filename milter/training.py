@@ -102,7 +102,7 @@ def with_trainer(
                 counting_trouble = ""
             except StoreError as error:  # of the counters: learning goes on
                 if str(error) != counting_trouble:
-                    event(log, logging.ERROR, "pieces wait to be counted", error=error)
+                    event(log, logging.ERROR, "labels wait to be counted", error=error)
                 counting_trouble = str(error)
             over = relearned and trainer.relearning is None  # who waited for it looks now
             relearned = trainer.relearning is not None

@@ -74,7 +74,8 @@ class Following:
             if not self._trouble:
                 self._trouble = True
                 _log.error(
-                    "index: %s; what is new is not found by its pieces until it can be followed again", error
+                    "index: %s; new messages are not found by what they share with others until it can be followed again",
+                    error,
                 )
             return self._retry_s
         except Exception:  # noqa: BLE001 - the barrier: purging and everything else go on

@@ -29,7 +29,7 @@ from oborona.types import Action, Amounts, Envelope, Pieces, Verdict
 
 START: Final = 1_799_625_600.0  # a Monday, midnight UTC
 HASHER: Final = Hasher(b"thirty days of traffic")
-_GOOD: Final = Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-line")
+_GOOD: Final = Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold")
 _SPAM: Final = Verdict(action=Action.SPAM, score=100, line=100, decided_by="FILTER")
 _COMPLAINT: Final = Amounts(complaints=1)
 _PARDON: Final = Amounts(pardons=1)

@@ -1,4 +1,4 @@
-# Oborona: a person moved a message out of the spam folder: a pardon, unless it went into the trash.
+# Oborona: a person moved a message out of the spam folder: a not-spam report, unless it went into the trash.
 #
 # As oborona-spam.sieve says it. The trash is known by its name, and by the mark that clients know it by.
 

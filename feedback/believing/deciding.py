@@ -52,7 +52,7 @@ def decide_event(
         db.execute(
             "UPDATE event SET ident = ?, message = ? WHERE id = ?", (ident, about.message or None, event.id)
         )
-        say = f"the person said the opposite later, in event {before[0]}"
+        say = f"the person said the opposite later, in report {before[0]}"
         past = Decision(counts=False, own=False, rules=(OPPOSITE,), say=say)
         decide(db, event.id, past, now)
         return past
@@ -132,7 +132,7 @@ def _withdraw(db: sqlite3.Connection, ident: int, by: int, now: float) -> None:
         db,
         ident,
         Decision(
-            counts=False, own=False, rules=(OPPOSITE,), say=f"the person says the opposite in event {by}"
+            counts=False, own=False, rules=(OPPOSITE,), say=f"the person says the opposite in report {by}"
         ),
         now,
     )

@@ -141,7 +141,7 @@ class Following:
             if one.what in _READ and one.counts:
                 kind = _READ[one.what]
                 wanted.append(Wanted(self.mark(one), kind, about[one.id].pieces, None))
-                told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} pieces"]
+                told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} hashes"]
             elif one.what is What.PARDON and one.ident is not None:
                 known = about[one.id].known if one.id in about else None
                 marks = [forgiven_mark(one.ident), forgiven_late_mark(one.ident)]
@@ -151,7 +151,7 @@ class Following:
                 elif one.counts and known is not None and known.counted_spam and known.shingles:
                     wanted.append(Wanted(marks[0], Effect.FORGIVEN, known.shingles, known.time))
                     wanted.append(Wanted(marks[1], Effect.FORGIVEN, known.late, known.late_time))
-                    told[one.id] = [f"spam taken back from {len(known.shingles) + len(known.late)} pieces"]
+                    told[one.id] = [f"spam taken back from {len(known.shingles) + len(known.late)} hashes"]
         effects.want(wanted)
         return told
 

@@ -89,7 +89,9 @@ def pin_of(row: tuple[Any, ...]) -> Pin:
             until=float(until),
         )
     except (ValueError, TypeError) as error:
-        raise StoreError(f"the pin of {name!r} is none that this Oborona knows: {error}") from error
+        raise StoreError(
+            f"the manual override of {name!r} is none that this Oborona knows: {error}"
+        ) from error
 
 
 def row_of(pin: Pin) -> tuple[Any, ...]:

@@ -82,7 +82,7 @@ def measure(past: Past, around: Past | None = None) -> Measure:
     if around is not None and prior > 0.5:
         street = around.fortnight
         said = _said(street)
-        say = f"{say}; around it {said}" if say else f"around it {said}"
+        say = f"{say}; its neighbours: {said}" if say else f"its neighbours: {said}"
     return Measure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
 
 

@@ -201,7 +201,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     score: float
     line: float  # the score this one was held to: reject_score if it was reached, else spam_score
-    decided_by: str  # rule name, or a slug such as below-line
+    decided_by: str  # rule name, or a slug such as below-threshold
     rules: tuple[RuleHit, ...] = ()  # heaviest first, shadow rules last
     findings: tuple[Finding, ...] = ()
     would: Would | None = None  # where it would have been another action

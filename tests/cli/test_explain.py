@@ -80,7 +80,7 @@ def test_what_changed_since_is_marked(site: tuple[Path, Path, str]) -> None:
     for words in (
         "then  spam 110.0 / 100",
         "now  accept 90.0 / 100",
-        "the verdict would be another now",
+        "the verdict would change now",
         "with all in shadow mode live: spam 180.0 / 70 by TRIAL",
         "on trial 70 and 200",
         "NOON: not judged, text is not kept",
@@ -182,7 +182,7 @@ def test_the_short_one_tells_what_an_admin_asks_first_and_v_all_of_it(site: tupl
         "then  spam 110.0 / 100",
         "spam from 100, refused from 200; 90.0 points below refusal",
         "it is a lottery",
-        "authentication  spf=none, dkim=none, dmarc=none, arc=none, iprev=none, nobody proved who sent it",
+        "authentication  spf=none, dkim=none, dmarc=none, arc=none, iprev=none, sender not authenticated",
         "-v shows findings",
     ):
         assert words in short

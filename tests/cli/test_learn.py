@@ -99,7 +99,7 @@ def test_the_status_says_what_is_missing_and_who_said_what(run: Run, mail: Path,
     (found,) = lines(run("model", "status", "--json"))
     assert (found["speaks"], found["missing"]) == (False, {"spam": 0, "ham": 5})
     assert found["figures"]["persons"] == [{"person": "ann@b.example", "spam": 25, "ham": 0}]
-    assert "is silent until it has learned 5 of ham more" in run("model", "status").stdout
+    assert "not in use until it has learned 5 of ham more" in run("model", "status").stdout
     run("learn", "ham", str(mail / "ham"))
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
@@ -136,9 +136,7 @@ def test_snapshots_are_listed_and_gone_back_to(run: Run, mail: Path, tmp_path: P
     taught(run, mail, tmp_path / "state")
     oldest = lines(run("model", "history", "--json"))[-1]
     assert (oldest["position"], oldest["why"]) == (1, "stopped")
-    assert (
-        run("model", "rollback", str(oldest["id"])).stdout == "49 labels are set aside, 0 put back\n"
-    )
+    assert run("model", "rollback", str(oldest["id"])).stdout == "49 labels are set aside, 0 put back\n"
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
     assert (found["weights"]["spam"], found["weights"]["ham"]) == (1, 0)

@@ -48,8 +48,8 @@ def test_a_dry_run_tells_and_changes_nothing(tmp_path: Path) -> None:
     assert (lines[first]["then"], lines[first]["now"]) == ("accept", "spam")
     assert not (state / FILE).exists()
     plain = run(state, now, "recheck", "look", "--dry-run", "bob@b.example").stdout
-    assert "2 copies looked at, 2 would be moved" in plain
-    assert "0 copies looked at" in run(state, now, "recheck", "--dry-run", "eve@b.example").stdout
+    assert "2 copies checked, 2 would be moved" in plain
+    assert "0 copies checked" in run(state, now, "recheck", "--dry-run", "eve@b.example").stdout
 
 
 def test_one_message_is_decided_now_and_once(tmp_path: Path) -> None:

@@ -345,7 +345,10 @@ def test_what_a_pardon_took_back_is_not_taken_back_again(state: Path) -> None:
     assert number is not None
     with WordStore(state / WORDS) as words:
         Effects(words).want([Wanted(forgiven_mark(number), Effect.FORGIVEN, pieces, 1.0)])
-        assert "an accepted not-spam report did it" in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+        assert (
+            "an accepted not-spam report did it"
+            in run(state, "forgive", ident, "--reason", "x", status=1).stderr
+        )
         Effects(words).take_back([forgiven_mark(number)])
     assert "taken back" in run(state, "forgive", ident, "--reason", "x").stdout
 

@@ -24,14 +24,14 @@ from tests.whole.gate import eventually
 pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
 
 WHY = 'LIST "quoted" \\ $sender_host_address ${run{/bin/id}} }{'
-DENY, LET_IN = refused("Connection", WHY), Row(ALLOW, "IN")
+DENY, LET_IN = refused("Client", WHY), Row(ALLOW, "IN")
 CLIENTS = {
     "192.0.2.7": DENY,
     "192.0.2.0/24": LET_IN,
     "198.51.100.0/24": DENY,
     "198.51.100.128/25": LET_IN,
-    "198.51.100.1": refused("Connection", "over", until=1),
-    "198.51.100.200": refused("Connection", "not over", until=int(time.time()) + 3600),
+    "198.51.100.1": refused("Client", "over", until=1),
+    "198.51.100.200": refused("Client", "not over", until=int(time.time()) + 3600),
     "2001:db8::/32": DENY,
     "2001:db8:1::/48": LET_IN,
     "2001:db8:1::7": DENY,

@@ -127,7 +127,7 @@ async def test_an_author_is_judged_alike_whether_or_not_his_domain_was_looked_at
     )
     alone, _ = await judged(counters, Pasts())
     assert (await judged(counters, pasts))[0] == alone
-    assert "around it" in alone[Type.AUTHOR].say
+    assert "its neighbours: " in alone[Type.AUTHOR].say
 
 
 async def test_a_burst_after_a_quiet_past_is_seen() -> None:

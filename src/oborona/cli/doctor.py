@@ -125,7 +125,7 @@ def _policy(asked: Asked) -> Iterator[Report]:
         yield Report("contact", State.OK, contact)
     else:
         yield Report(
-            "contact", State.WARN, "refusals say nobody to ask: set site.contact to a URL or mail address"
+            "contact", State.WARN, "refusals name no contact: set site.contact to a URL or mail address"
         )
     yield _try("policy", lambda: f"{len(asked.policy().rules)} rules, version {asked.policy().version}")
     yield from policy_files(asked)

@@ -43,12 +43,16 @@ def intake(asked: Asked) -> Iterator[Report]:
 def _process(asked: Asked) -> Report:
     found = status.read_one(asked.state, status.IntakeStatus, time.time())
     if found is None:
-        return Report("intake", State.WARN, "does not run, or not yet: nobody hears what people say")
+        return Report("intake", State.WARN, "does not run, or not yet: reports of people are not taken")
     if found.trouble:
-        return Report("intake", State.FAIL, f"what people say can't be written down: {found.trouble}")
+        return Report("intake", State.FAIL, f"reports can't be stored: {found.trouble}")
     heard = sum(found.events.values())
     refused = sum(found.refused.values())
-    return Report("intake", State.OK, f"runs (pid {found.pid}); {heard} events, {refused} requests of no use")
+    return Report(
+        "intake",
+        State.OK,
+        f"runs (pid {found.pid}); {heard} reports and other events, {refused} requests refused",
+    )
 
 
 def _spool(folder: Path) -> Report:
@@ -65,7 +69,9 @@ def _spool(folder: Path) -> Report:
         )
         return Report("spool", State.WARN, words)
     if waiting > WAITING:
-        return Report("spool", State.WARN, f"{waiting} files wait in {folder}: was the intake away for long?")
+        return Report(
+            "spool", State.WARN, f"{waiting} files wait in {folder}: was the intake stopped for long?"
+        )
     return Report("spool", State.OK, f"{folder}: {waiting} files wait")
 
 
@@ -89,7 +95,7 @@ def _dovecot(address: UnixAddress) -> Iterator[Report]:
     socket = Path(address.path)
     if not folder:
         yield Report(
-            "dovecot", State.WARN, "Dovecot tells of nothing: install etc/dovecot/91-oborona-feedback.conf"
+            "dovecot", State.WARN, "Dovecot reports nothing: install etc/dovecot/91-oborona-feedback.conf"
         )
     elif os.path.normpath(f"{base}/{folder}/feedback.sock") != os.path.normpath(socket):
         words = f"Dovecot looks for {base}/{folder}/feedback.sock, and intake.listen is {socket}"

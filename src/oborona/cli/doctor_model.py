@@ -61,23 +61,25 @@ def model(asked: Asked) -> Iterator[Report]:
         yield Report("model", State.FAIL, str(error))
         return
     spam, ham = header.spam + header.base_spam, header.ham + header.base_ham
-    learned = f"{weights}: version {header.version}, learned of {spam} messages of spam and {ham} of ham"
+    learned = f"{weights}: version {header.version}, trained on {spam} spam and {ham} good messages"
     if min(spam, ham) < least:
         yield Report(
-            "model", State.WARN, f"{learned}; silent until it is {least} of each: `oborona learn` teaches it"
+            "model",
+            State.WARN,
+            f"{learned}; not in use until it is {least} of each: `oborona learn` trains it",
         )
     else:
         yield Report("model", State.OK, learned)
     found = status.read_one(asked.state, status.TrainerStatus, time.time())
     if found is None:
-        yield Report("trainer", State.WARN, "does not run, or not yet: what people say waits")
+        yield Report("trainer", State.WARN, "does not run, or not yet: reports wait")
     elif found.trouble:
-        yield Report("trainer", State.FAIL, f"can't learn, and what people say waits: {found.trouble}")
+        yield Report("trainer", State.FAIL, f"can't learn, and reports wait: {found.trouble}")
     else:
         waiting = sum(number for key, number in found.words.items() if key.startswith("queued "))
-        yield Report("trainer", State.OK, f"runs (pid {found.pid}); {waiting} words wait")
+        yield Report("trainer", State.OK, f"runs (pid {found.pid}); {waiting} labels wait")
     if found is not None and found.events_trouble:
-        yield Report("events", State.FAIL, f"what people say waits to be decided: {found.events_trouble}")
+        yield Report("events", State.FAIL, f"reports wait to be decided: {found.events_trouble}")
     elif found is not None and found.events_waiting:
         yield Report("events", State.WARN, f"{found.events_waiting} wait to be decided")
     for worker in status.read(asked.state, time.time()):

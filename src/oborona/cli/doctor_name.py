@@ -14,7 +14,11 @@ def name(asked: Asked) -> Iterator[Report]:
     """Look at the name that stands in Authentication-Results, and that no stranger may greet us with."""
     found = site_name(asked.loaded)
     if is_qualified(found):
-        yield Report("name", State.OK, f"{found}: in Authentication-Results, and nobody else's HELO")
+        yield Report(
+            "name",
+            State.OK,
+            f"{found}: our name in Authentication-Results; a client that uses it in HELO forges it",
+        )
         return
     yield Report(
         "name",

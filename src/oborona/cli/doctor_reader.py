@@ -13,10 +13,11 @@ from oborona.milter.reader.desk import missing, wanted
 from oborona.milter.reader.frames import Task
 
 _WANTED: Final = (
-    (Task.LOOK, "looking at pictures", "codes in pictures and their likeness are not seen"),
-    (Task.READ, "reading pictures", "text in pictures is not read"),
+    (Task.LOOK, "QR codes in pictures", "codes in pictures and their likeness are not seen"),
+    (Task.READ, "text in pictures (OCR)", "text in pictures is not read"),
     (Task.MEAN, "meaning of texts", "grey mail is judged without it"),
 )
+_WAITS: Final[dict[str, str]] = {Task.LOOK: "to scan for codes", Task.READ: "for OCR"}
 
 
 def reader(asked: Asked) -> Iterator[Report]:
@@ -37,12 +38,12 @@ def reader(asked: Asked) -> Iterator[Report]:
             yield Report(what, State.OK, f"Tesseract with {settings.languages}")
     found = status.read_one(asked.state, status.ReaderStatus, time.time())
     if found is None:
-        yield Report("reader", State.WARN, "does not run, or not yet: pictures are not looked at")
+        yield Report("image reader", State.WARN, "does not run, or not yet: pictures are not looked at")
         return
-    waiting = ", ".join(f"{number} to {task}" for task, number in found.waiting.items())
+    waiting = ", ".join(f"{number} {_WAITS.get(task, task)}" for task, number in found.waiting.items())
     running = sum(found.processes.values())
     yield Report(
-        "reader",
+        "image reader",
         State.OK,
-        f"runs (pid {found.pid}) with {running} processes; pictures that wait: {waiting}",
+        f"runs (pid {found.pid}) with {running} processes; waiting pictures: {waiting}",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Final
 
 import click
 from rich.table import Table
@@ -18,6 +19,13 @@ from oborona.feedback.antifraud.rules import RULES
 from oborona.feedback.antifraud.thresholds import FLOORS
 
 _DAY = 86_400.0
+_OTHERS: Final = {
+    "OPPOSITE": "what the same person reports the opposite of later",
+    "REVISED": "what later reports of the campaign speak against",
+    "UNREADABLE": "a report that does not show which message it is about",
+    "TAKEN_BACK": "what an admin took back",
+}
+"""Names of decisions that no rule makes."""
 
 
 @click.command()
@@ -64,12 +72,12 @@ def rules(asked: Asked, since: float, as_json: bool) -> None:
     with log(asked) as opened:
         found = fired(opened, time.time() - since)
     rows = [(rule.name, found.pop(rule.name, 0), rule.about) for rule in RULES]
-    rows += [(name, number, "") for name, number in sorted(found.items())]
+    rows += [(name, number, _OTHERS.get(name, "")) for name, number in sorted(found.items())]
     if as_json:
         for name, number, about in rows:
             echo_json({"rule": name, "events": number, "about": about})
         return
-    table = Table("rule", "events", "refuses")
+    table = Table("rule", "reports", "refuses")
     for name, number, about in rows:
         table.add_row(name, str(number), about)
     Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)

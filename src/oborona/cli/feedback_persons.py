@@ -76,7 +76,7 @@ def person(asked: Asked, address: str, last: int, as_json: bool) -> None:
 
 
 def _print(found: Sequence[Known]) -> None:
-    table = Table("person", "weight", "is", "right", "wrong", "spam", "not spam", "today", "since")
+    table = Table("person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since")
     for one in found:
         table.add_row(
             plain(one.person),

@@ -20,7 +20,7 @@ from oborona.feedback.lessons import Lessons
 from oborona.feedback.schema import FILE
 from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import Header, WeightsFile
-from oborona.feedback.word import Kind
+from oborona.feedback.word import Kind, Source
 from oborona.milter import status as said
 
 
@@ -112,7 +112,7 @@ def _learned(header: Header) -> dict[Kind, int]:
 
 def _speech(missing: dict[str, int]) -> str:
     lacks = [f"{number} of {kind}" for kind, number in missing.items() if number]
-    return f"is silent until it has learned {' and '.join(lacks)} more" if lacks else "speaks"
+    return f"not in use until it has learned {' and '.join(lacks)} more" if lacks else "in use"
 
 
 def _trainer(trainer: said.TrainerStatus | None) -> str:
@@ -126,10 +126,10 @@ def _trainer(trainer: said.TrainerStatus | None) -> str:
 
 
 def _show_figures(console: Terminal, found: Figures) -> None:
-    table = Table("labels", "from", "state", title="labels", title_justify="left")
+    table = Table("label", "source", "state", title="labels", title_justify="left")
     table.add_column("number", justify="right")
     for one in found.said:
-        table.add_row(one.kind, one.source, one.state, str(one.number))
+        table.add_row(one.kind, Source(one.source).report, one.state, str(one.number))
     if found.said:
         console.print(table, markup=False)
     if found.persons:
@@ -141,8 +141,8 @@ def _show_figures(console: Terminal, found: Figures) -> None:
     if not agreed.number:
         return
     title = (
-        f"of the last {agreed.number} messages, each judged before it was learned, {agreed.agreed} were judged as people did;"
-        f" {agreed.missed} of spam were missed, {agreed.wronged} of ham wronged"
+        f"of the last {agreed.number} labelled messages, predicted before training on them, {agreed.agreed} were right;"
+        f" {agreed.missed} false negatives, {agreed.wronged} false positives"
     )
     table = Table("probability", title=title, title_justify="left")
     for name in ("messages", "predicted", "were spam"):

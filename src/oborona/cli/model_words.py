@@ -29,13 +29,13 @@ def words(asked: Asked, last: int, person: str | None, as_json: bool) -> None:
         for one in found:
             echo_json(one)
         return
-    table = Table("id", "time", "label", "from", "by", "message", "before", "state")
+    table = Table("id", "time", "label", "source", "by", "message", "predicted", "state")
     for one in found:
         table.add_row(
             str(one.id),
             datetime.fromtimestamp(one.time, UTC).isoformat(sep=" ", timespec="seconds"),
             one.kind.value,
-            one.source.value,
+            one.source.report,
             plain(one.person),
             plain(one.message_id),
             "" if one.margin is None else f"{one.margin:+.2f}",

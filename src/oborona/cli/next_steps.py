@@ -49,13 +49,13 @@ def _postfix(settings: Settings, attach: str, attach_exim: str) -> list[str]:
         exim = [f"  {attach_exim}", "      says what to add to Exim"] if program("exim4") else []
         return exim or [
             f"  when Postfix is installed: {attach}",
-            f"      shows this line for its main.cf, and writes it when told so: {MILTERS} = {entry_for(address.postfix)}",
+            f"      shows this line for its main.cf, and writes it when you confirm: {MILTERS} = {entry_for(address.postfix)}",
         ]
     if not change.changes:
         return [f"  Postfix asks us already: {MILTERS} = {change.value}"]
     return [
         f"  {attach}",
-        f"      shows this line for Postfix's main.cf, and writes it when told so: {MILTERS} = {change.value}",
+        f"      shows this line for Postfix's main.cf, and writes it when you confirm: {MILTERS} = {change.value}",
     ]
 
 

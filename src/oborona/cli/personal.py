@@ -172,7 +172,7 @@ def strict(asked: Asked, person: str, factor: str) -> None:
         raise click.BadParameter(
             f"{factor[:50]!a} is no number from {STRICTEST:g} to {LAXEST:g}", param_hint="FACTOR"
         ) from None
-    echo(f"{address}: spam from {number:g} times the policy's threshold")
+    echo(f"{address}: spam threshold of the policy times {number:g}")
 
 
 @personal.command()
@@ -197,8 +197,8 @@ def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
             }
         )
         return
-    echo(f"{address}: spam from {kept.strictness:g} times the policy's threshold, {len(known)} contacts")
-    table = Table("what", "of", "value", "proved by", "said", "by", "until", "note")
+    echo(f"{address}: spam threshold of the policy times {kept.strictness:g}, {len(known)} contacts")
+    table = Table("entry", "of", "value", "proved by", "since", "by", "until", "note")
     for one in kept.entries if contacts else said:
         table.add_row(
             one.side.value,
@@ -206,7 +206,7 @@ def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
             plain(one.value),
             plain(one.beside),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(one.time)),
-            one.source.value + (f" {one.word}" if one.word else ""),
+            f"label {one.word}" if one.word else one.source.value,
             until(one.expires) + (" (over)" if one.expired(now) else ""),
             plain(one.note),
         )

@@ -148,7 +148,7 @@ def _lines(tally: Tally, policy: Policy) -> Table:
 
 def _rules(tally: Tally, policy: Policy, cost: dict[str, float]) -> Table:
     table = Table("rule", title="rules, those first that make false positives", title_justify="left")
-    for column in ("score", "ham", "share", "spam", "share", "ham by it alone", "spam by it alone", "µs"):
+    for column in ("score", "ham", "share", "spam", "share", "ham, decisive", "spam, decisive", "µs"):
         table.add_column(column, justify="right")
     silent = [rule.name for rule in policy.rules if rule.enabled and rule.name not in tally.rules]
     for name, effect in tally.worst_first():

@@ -18,9 +18,9 @@ def show(comparison: Comparison) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     certain = comparison.differing
     uncertain = comparison.changes.total() - certain
-    told = f"{comparison.messages:,} messages: {certain:,} verdicts would be another"
+    told = f"{comparison.messages:,} messages: {certain:,} verdicts would change"
     if uncertain:
-        told += f", {uncertain:,} could be"
+        told += f", {uncertain:,} might"
     console.print(told, markup=False, highlight=False)
     for why, number in comparison.left_out.most_common():
         console.print(f"{number:,} messages can't be judged: {why}", markup=False, highlight=False)

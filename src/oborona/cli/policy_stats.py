@@ -113,7 +113,7 @@ def _show(found: Stats) -> None:
     if found.damaged:
         console.print(f"{found.damaged:,} more are damaged in the journal", markup=False, highlight=False)
     table = Table("rule")
-    for column in ("hits", "share", "decided", "by it alone", *(action.value for action in Action)):
+    for column in ("hits", "share", "decided", "decisive", *(action.value for action in Action)):
         table.add_column(column, justify="right")
     for name, rule in sorted(found.rules.items(), key=lambda one: (-one[1].hits, one[0])):
         table.add_row(

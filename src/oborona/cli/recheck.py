@@ -1,4 +1,4 @@
-"""`oborona recheck`: the second look at delivered mail: what it would do, what it did, taken back, stopped and let go on."""
+"""`oborona recheck` of delivered mail: what it would do, what it did, taken back, stopped and let go on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 import click
 import msgspec
@@ -22,6 +23,8 @@ from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.moves import Move, Moves, State
 from oborona.recheck.moves_schema import FILE
+
+_OUTCOMES: Final = {"glanced": "quick checks", "unjudged": "could not be judged"}
 
 
 class _Commands(click.Group):
@@ -77,7 +80,9 @@ def status(asked: Asked, as_json: bool) -> None:
         echo(f"changes that wait for a recheck: {said.waiting}")
         echo(
             "since its start: "
-            + ", ".join(f"{number} {name}" for name, number in sorted(said.looked.items()))
+            + ", ".join(
+                f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(said.looked.items())
+            )
         )
     echo("moves of the last day: " + ", ".join(f"{states.get(one, 0)} {one.value}" for one in State))
     if paused is not None:

@@ -80,7 +80,7 @@ def look(asked: Asked, what: str, dry_run: bool, every: bool, as_json: bool) -> 
     _show(shown)
     moving = sum(bool(one.target) for one in told)
     words = "would be moved" if dry_run else "are decided, the keeper moves them"
-    echo(f"{len(told)} copies looked at, {moving} {words}")
+    echo(f"{len(told)} copies checked, {moving} {words}")
 
 
 async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bool) -> list[Told] | None:

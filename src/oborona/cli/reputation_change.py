@@ -107,7 +107,9 @@ def clear(asked: Asked, entity: str, reason: str, counts: bool, dry_run: bool) -
         if not dry_run:
             with written(asked) as store:
                 store.clear(named.shingle, named.name if named.piece else "", by=by, reason=reason, now=now)
-        echo(f"{named.name} {'would be' if dry_run else 'is'} cleared; it was {told_pin(pin)}")
+        echo(
+            f"manual override of {named.name} {'would be' if dry_run else 'is'} removed; it was {told_pin(pin)}"
+        )
     if counts:
         if dry_run:
             echo(f"what is counted of {named.name} would be forgotten")
@@ -128,7 +130,7 @@ def note(asked: Asked, entity: str, text: str, dry_run: bool) -> None:
         with written(asked) as store:
             name = named.name if named.piece else ""
             store.note(named.shingle, name, text, by=person(), now=time.time())
-    echo(f"{'would be ' if dry_run else ''}noted of {named.name}")
+    echo(f"note on {named.name} {'would be' if dry_run else 'is'} added")
 
 
 def _named(asked: Asked, text: str) -> Entity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -18,12 +18,14 @@ from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
-from oborona.milter.pinned.rows import Change, Note
+from oborona.milter.pinned.rows import Change, Note, What
 from oborona.milter.pinned.schema import FILE
 from oborona.milter.pinned.store import Store
 from oborona.milter.stores import COUNTERS, open_adding
 from oborona.reputation.pins import Pin
 from oborona.types import Shingle
+
+_DONE: Final = {What.PIN: "set to", What.CLEAR: "removed the override of"}
 
 
 @contextmanager
@@ -109,7 +111,7 @@ def told_change(change: Change) -> str:
     flag = f" {change.flag}" if change.flag else ""
     of = change.name or (name_of(change.entity) if change.entity else "")
     until = f" until {shown_time(change.until)}" if change.until else ""
-    return f"{shown_time(change.at)} {change.by} {change.what}{flag} {of}{until}: {change.reason}"
+    return f"{shown_time(change.at)} {change.by} {_DONE.get(change.what, change.what)}{flag} {of}{until}: {change.reason}"
 
 
 def pin_object(pin: Pin) -> dict[str, Any]:

@@ -16,7 +16,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=100_000,
-            description="The content model is silent until it has learned so many messages of spam and as many of good mail;"
+            description="The content model is not in use until it has learned so many messages of spam and as many of good mail;"
             " `oborona model status` says how many are missing.",
         ),
     ] = 5

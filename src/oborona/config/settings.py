@@ -303,7 +303,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=16,
             le=1_048_576,
-            description="What finds recent messages by their pieces takes this much on the disk at most; beyond, the oldest hours are dropped.",
+            description="The index that finds similar recent messages takes this much on the disk at most; beyond, the oldest hours are dropped.",
         ),
     ] = 8192
 

@@ -64,7 +64,7 @@ def test_share_weighs_words_and_traps() -> None:
 def test_share_leans_on_bad_neighbours_and_leaves_itself_out_of_them() -> None:
     own, bad = days(now=Bucket(seen=4)), days(now=Bucket(seen=400, spam=390))
     assert share.measure(own, bad).value > share.measure(own).value
-    assert "around it 390 of 400 were spam" in share.measure(own, bad).say
+    assert "its neighbours: 390 of 400 were spam" in share.measure(own, bad).say
     assert share.measure(own, own) == share.measure(own)
     assert share.measure(own, days(now=Bucket(seen=4000))) == share.measure(own)
 

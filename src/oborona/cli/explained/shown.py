@@ -92,7 +92,7 @@ def _verdicts(console: Terminal, one: Explanation) -> None:
     if one.no_now and one.id is not None:
         console.print(f"now   can't be told: {one.no_now}", markup=False, highlight=False)
     if one.changed_verdict:
-        console.print(f"{CHANGED} the verdict would be another now", markup=False, highlight=False)
+        console.print(f"{CHANGED} the verdict would change now", markup=False, highlight=False)
 
 
 def _distance(side: Side) -> list[str]:
@@ -137,7 +137,7 @@ def _authentication(console: Terminal, one: Explanation) -> None:
         _method("iprev", facts.get("iprev.result"), facts.get("client.name")),
     ]
     proved = facts.get("author") or facts.get("sender.proved")
-    parts.append(f"proved: {proved}" if proved else "nobody proved who sent it")
+    parts.append(f"proved: {proved}" if proved else "sender not authenticated")
     console.print(f"authentication  {plain(', '.join(parts))}", markup=False, highlight=False)
 
 
@@ -208,7 +208,7 @@ def _models(console: Terminal, one: Explanation) -> None:
         learned = f"{said['spam_learned']:,} spam and {said['ham_learned']:,} good messages learned, weights {said['version']}"
         probability = said["probability"]
         word = (
-            "says nothing yet"
+            "not in use yet"
             if probability is None
             else f"{probability:.4f} spam, margin {said['margin']:.2f}"
         )
