@@ -25,7 +25,7 @@ METRICS: Final = (
     Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
     Description(
         "oborona_door",
-        "Requests and connections of a listener by outcome: answered; busy: told to come again; crowded: too many connections of one client;"
+        "Requests and connections of a listener by outcome: answered; busy: temporary failure; crowded: too many connections of one client;"
         " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the milter and the policy service, crowded alone.",
         ("door", "outcome"),
         counts=True,

@@ -63,7 +63,7 @@ class PicturesTable(msgspec.Struct, frozen=True, kw_only=True):
             ge=-10_000,
             le=10_000,
             description="Mail that is a picture and little else is read before the answer if its score is from here up to the"
-            " spam line; all other mail after it.",
+            " spam threshold; all other mail after it.",
         ),
     ] = 30.0
 

@@ -177,4 +177,4 @@ def test_explain_of_what_is_no_id_searches(site: tuple[Path, Path]) -> None:
     told = run(*site, "explain", "subject:won")
     assert "WORDS" in told.stdout
     assert lottery in told.stdout
-    assert "nothing in the journal" in run(*site, "explain", "nobody@nowhere.example", status=66).stderr
+    assert "no message in the journal" in run(*site, "explain", "nobody@nowhere.example", status=66).stderr

@@ -104,7 +104,7 @@ def test_the_status_says_what_is_missing_and_who_said_what(run: Run, mail: Path,
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
     assert (found["speaks"], found["figures"]["agreement"]["number"]) == (True, 50)
-    assert "speaks" in run("model", "status").stdout
+    assert "in use" in run("model", "status").stdout
 
 
 def test_a_check_of_a_message_asks_the_model(run: Run, mail: Path, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_doctor_says_how_the_model_is(run: Run, mail: Path, tmp_path: Path) 
     assert "is not there yet" in next(model(asked)).words
     taught(run, mail, tmp_path / "state")
     first, second = model(asked)
-    assert first.words.endswith("learned of 25 messages of spam and 25 of ham")
-    assert "what people say waits" in second.words
+    assert first.words.endswith("trained on 25 spam and 25 good messages")
+    assert "reports wait" in second.words
     (tmp_path / "state" / "model.weights").write_bytes(b"x")
     assert "cut short" in next(model(asked)).words

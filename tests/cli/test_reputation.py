@@ -209,7 +209,7 @@ def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
         ("pin", "198.51.100.7", "their owner cleaned up"),
     ]
     line = run(state, "log", "198.51.100.7", "--limit", "1").stdout
-    assert " clear bad 198.51.100.7: let it speak" in line
+    assert " cleared bad 198.51.100.7: let it speak" in line
     assert run(state, "log", "192.0.2.1").stdout == ""
 
 

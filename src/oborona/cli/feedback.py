@@ -39,7 +39,11 @@ for command in (show, persons, person, take_back, thresholds, rules):
     "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
 )
 @click.option("--person", "by", metavar="ADDRESS", default="", help="Of this person alone.")
-@click.option("--what", type=click.Choice([one.value for one in What]), help="Of this kind alone.")
+@click.option(
+    "--what",
+    type=click.Choice([one.value for one in What]),
+    help="Of this kind alone; complaint: spam report, pardon: not-spam report.",
+)
 @click.option("--rule", metavar="NAME", default="", help="Those alone that this rule refused.")
 @click.option("--since", metavar="SPAN", type=Span(), help="Of the last 2h, 7d, ...")
 @click.option(

@@ -25,7 +25,14 @@ from oborona.milter.stores import COUNTERS, open_adding
 from oborona.reputation.pins import Pin
 from oborona.types import Shingle
 
-_DONE: Final = {What.PIN: "set to", What.CLEAR: "removed the override of"}
+_DONE: Final = {
+    What.PIN: "set",
+    What.CLEAR: "cleared",
+    What.FORGET: "forgot the counts of",
+    What.NOTE: "noted of",
+    What.FORGIVE: "forgave",
+    What.IMPORT: "imported",
+}
 
 
 @contextmanager
@@ -111,7 +118,7 @@ def told_change(change: Change) -> str:
     flag = f" {change.flag}" if change.flag else ""
     of = change.name or (name_of(change.entity) if change.entity else "")
     until = f" until {shown_time(change.until)}" if change.until else ""
-    return f"{shown_time(change.at)} {change.by} {_DONE.get(change.what, change.what)}{flag} {of}{until}: {change.reason}"
+    return f"{shown_time(change.at)} {change.by} {_DONE[change.what]}{flag} {of}{until}: {change.reason}"
 
 
 def pin_object(pin: Pin) -> dict[str, Any]:

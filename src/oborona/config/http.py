@@ -60,7 +60,7 @@ class Http(Door, frozen=True, kw_only=True):
         Meta(
             ge=65_536,
             le=64 * 1024 * MIB,
-            description="What one worker holds of all bodies at a time; who sends more is told to come again, with 503.",
+            description="What one worker holds of all bodies at a time; a request beyond it gets 503.",
         ),
     ] = 256 * MIB
     read_s: Annotated[

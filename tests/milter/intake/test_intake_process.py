@@ -65,7 +65,7 @@ def test_what_cannot_work_is_said_at_the_start(settings: dict[str, str], problem
 
 def test_without_a_door_there_is_nothing_to_run(tmp_path: Path) -> None:
     asked = Asked(None, tmp_path / "state", ())
-    with pytest.raises(ConfigError, match=r"no door of \[intake\] is open"):
+    with pytest.raises(ConfigError, match=r"no listener of \[intake\] is set"):
         intake_command.main([], obj=asked, standalone_mode=False)
 
 
@@ -128,7 +128,7 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         asked = Asked(None, oborona.state, tuple(f"{name}={value}" for name, value in settings.items()))
         at_doors = {one.what: one.words for one in doors(asked)}
         assert at_doors["feedback listener"] == f"a script service answers on unix:{door}"
-        assert at_doors["HTTP door"] == f"a web server answers on unix:{http}"
+        assert at_doors["report listener"] == f"a web server answers on unix:{http}"
         deadline = time.monotonic() + 60
         while (
             not (said := status.read_one(oborona.state, status.IntakeStatus, time.time())) or not said.refused
@@ -141,7 +141,10 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert 'oborona_intake_refused_total{door="sieve",reason="broken"} 1.0' in found
         assert "oborona_intake_up 1.0" in found
         report = {one.what: (one.state, one.words) for one in doctor(asked)}
-        assert report["intake"] == (State.OK, f"runs (pid {said.pid}); 2 events, 1 requests of no use")
+        assert report["intake"] == (
+            State.OK,
+            f"runs (pid {said.pid}); 2 reports and other events, 1 requests refused",
+        )
         assert report["tokens"] == (State.OK, f"{tokens} can be used")
         assert report["spool"][0] is State.WARN
         assert "mode 0755; it should have 3733" in report["spool"][1]
@@ -183,7 +186,7 @@ def test_doctor_knows_where_dovecot_looks(
     found = looked(tmp_path, intake__listen="unix:/run/oborona-intake/feedback.sock")
     assert found["dovecot"][0] is state
     assert words in found["dovecot"][1]
-    assert found["intake"] == (State.WARN, "does not run, or not yet: nobody hears what people say")
+    assert found["intake"] == (State.WARN, "does not run, or not yet: reports of people are not taken")
 
 
 def test_doctor_says_nothing_where_no_door_is_open(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ async def test_nothing_is_left_behind() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"next_hop": "inet:25@127.0.0.1"}, "is the door itself"),
+        ({"next_hop": "inet:25@127.0.0.1"}, "is the proxy itself"),
         ({"certificate": "/nowhere.pem"}, "No such file"),
         ({"certificate": __file__}, "PEM"),
     ],

@@ -137,7 +137,7 @@ def test_contact_is_the_share_of_strangers() -> None:
     assert contact.measure(days(now=Bucket(seen=100))).confidence == 0  # not counted here
     met = contact.measure(days(now=Bucket(seen=100, first=97)))
     assert met.value == pytest.approx(0.97)
-    assert met.say == "97 % of its readers never had mail from it"
+    assert met.say == "97 % of its recipients never had mail from it"
     assert contact.measure(days(now=Bucket(seen=100, first=20))).say == ""
     assert contact.measure(days(now=Bucket(seen=1, first=1))).confidence < 0.05
     assert contact.measure(days(now=Bucket(seen=100, spam=90, first=10))).value == 1
