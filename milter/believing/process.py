@@ -78,13 +78,13 @@ class Believing:
             raise
         except StoreError as error:
             if str(error) != self.trouble:
-                event(log, logging.ERROR, "what people say waits to be decided", error=error)
+                event(log, logging.ERROR, "reports wait to be decided", error=error)
             self.trouble = str(error)
             self._again_at = self._monotonic() + AGAIN_S
             self.close()
             return False
         if self.trouble:
-            event(log, logging.WARNING, "what people say is decided again")
+            event(log, logging.WARNING, "reports are decided again")
             self.trouble = ""
         return busy
 

@@ -73,7 +73,7 @@ class Desk:
             self._failed(event, error)
             raise
         if self._trouble:
-            say(log, logging.WARNING, "what people say is written down again")
+            say(log, logging.WARNING, "reports are stored again")
             self._trouble = ""
         self._count(event, "new" if receipt.new else "known")
         return receipt
@@ -110,7 +110,7 @@ class Desk:
             say(
                 log,
                 logging.ERROR,
-                "what people say is not written down: they are told to try again",
+                "reports are not stored: their senders are told to try again",
                 error=error,
             )
         self._trouble = str(error)

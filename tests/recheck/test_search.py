@@ -90,6 +90,7 @@ def found(path: Path, line: str, most: int = 20) -> list[int | None]:
         ("verdict:junk", [CASINO]),
         ("decided:GTUBE", [HOSTILE]),
         ("decided:gam*", [CASINO]),
+        ("decided:below-line", [MARIA]),  # what entries of older versions have
         ("queue:4Abc1", [MARIA]),
         ("4abc1", [MARIA]),
         ("message:m1@client.example", [MARIA]),

@@ -117,7 +117,7 @@ def _speech(missing: dict[str, int]) -> str:
 
 def _trainer(trainer: said.TrainerStatus | None) -> str:
     if trainer is None:
-        return "does not run: what people say waits"
+        return "does not run: reports wait"
     if trainer.trouble:
         return f"runs (pid {trainer.pid}), and can't learn: {trainer.trouble}"
     if trainer.relearning is not None:
