@@ -87,7 +87,7 @@ def test_one_list_is_enough_to_refuse_client_sender_and_recipient(
         client = {"ADDR": "192.0.2.66", "NAME": "bad.example"}
         refused = r"(55[04]) 5\.7\.1 <.*>: .* rejected: {} refused, reference \w+"
         for who, heard in (
-            ("Connection", postfix.send(WHOLE, xclient=client)[-1]),
+            ("Client", postfix.send(WHOLE, xclient=client)[-1]),
             ("Sender", postfix.send(WHOLE, sender="evil@bad.example")[-1]),
             ("Recipient", postfix.send(WHOLE, recipients=["nobody@example.test"])[-1]),
         ):
