@@ -14,6 +14,7 @@ units=/etc/systemd/system
 parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service"
 
 run_install() {
+    umask 022 # the daemon's user reads what root installs
     install_program
     install_user_and_settings
     install_units
@@ -45,8 +46,12 @@ install_program() {
     mv -T $home/venv.new $home/venv # at once: a process that runs goes on with its own folder
     trap - EXIT
     rm -rf "$source"
-    find $home -mindepth 1 -maxdepth 1 -type d | sort | head -n -2 | xargs -r rm -rf
+    drop_releases 2
     ln -sfn $home/venv/bin/oborona $command
+}
+
+drop_releases() { # all but the newest $1; whatever else lies beside them, such as a clone, is not ours
+    find $home -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/[0-9]{8}-[0-9]{6}' | sort | head -n "-$1" | xargs -r rm -rf
 }
 
 install_user_and_settings() {
@@ -142,5 +147,13 @@ remove_program() {
     systemctl daemon-reload
     # shellcheck disable=SC2086
     systemctl reset-failed $parts 2>/dev/null || true
-    rm -rf $home $command /usr/lib/tmpfiles.d/oborona.conf /run/oborona /run/oborona-intake
+    remove_releases
+    rm -rf $command /usr/lib/tmpfiles.d/oborona.conf /run/oborona /run/oborona-intake
+}
+
+remove_releases() {
+    [ -d $home ] || return 0
+    drop_releases 0
+    rm -rf $home/venv $home/venv.new
+    rmdir --ignore-fail-on-non-empty $home
 }

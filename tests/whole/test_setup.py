@@ -48,3 +48,56 @@ def test_ctrl_c_ends_the_step_with_the_setup(tmp_path: Path) -> None:
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < until + 20
         time.sleep(0.05)
+
+
+PARTS = SETUP.parent / "systemd/install.sh"
+RELEASES = ("20261101-100000", "20261102-100000", "20261103-100000")
+
+
+def part(home: Path, command: str) -> None:
+    words = f"set -euo pipefail; say() {{ :; }}; source {PARTS}; home={home}; command={home}/command; units={home}/units; systemctl() {{ :; }}; {command}"
+    subprocess.run(["bash", "-c", words], check=True, timeout=60)
+
+
+def opt(folder: Path) -> Path:
+    """Where the program lies, in a folder that is also somebody's clone."""
+    home = folder / "oborona"
+    for name in (*RELEASES, "milter", ".git", "venv.of-mine", "zone"):
+        (home / name).mkdir(parents=True)
+    (home / "venv").symlink_to(home / RELEASES[-1])
+    return home
+
+
+def test_an_upgrade_keeps_one_release_more_and_whatever_is_not_ours(tmp_path: Path) -> None:
+    home = opt(tmp_path)
+    part(home, "drop_releases 2")
+    assert {path.name for path in home.iterdir()} == {
+        *RELEASES[1:],
+        "venv",
+        "milter",
+        ".git",
+        "venv.of-mine",
+        "zone",
+    }
+
+
+def test_removal_takes_what_was_installed_and_no_clone_that_lies_there(tmp_path: Path) -> None:
+    home = opt(tmp_path)
+    part(home, "remove_releases")
+    assert {path.name for path in home.iterdir()} == {"milter", ".git", "venv.of-mine", "zone"}
+
+
+def test_removal_leaves_no_empty_folder(tmp_path: Path) -> None:
+    home = tmp_path / "oborona"
+    (home / RELEASES[0] / "bin").mkdir(parents=True)
+    (home / "venv").mkdir()
+    part(home, "remove_releases")
+    assert not home.exists()
+
+
+def test_what_root_installs_is_for_everybody_to_read(tmp_path: Path) -> None:
+    part(
+        tmp_path,
+        f"umask 077; install_program() {{ mkdir {tmp_path}/made; }}; install_user_and_settings() {{ :; }}; install_units() {{ :; }}; start_service() {{ :; }}; run_install",
+    )
+    assert (tmp_path / "made").stat().st_mode & 0o777 == 0o755
