@@ -75,11 +75,15 @@ def read(folder: Path) -> Manifest:
             raise StoreVersion(
                 f"{folder} is a backup of format {said['format']}, this Oborona knows {FORMAT}"
             )
-        return msgspec.json.decode(octets, type=Manifest)
+        manifest = msgspec.json.decode(octets, type=Manifest)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StoreError(f"{folder} is damaged: {MANIFEST}: {error}") from error
+    for name in manifest.places:
+        if not name or name != Path(name).name or name == "..":
+            raise StoreError(f"{folder} is damaged: {MANIFEST} has a place {name[:80]!r}")
+    return manifest
 
 
 def seal(folder: Path, manifest: Manifest) -> None:

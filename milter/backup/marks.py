@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from oborona.errors import StoreForeign
+from oborona.errors import StoreError, StoreForeign
 
 MARK: Final = "restoring"  # in the state folder; from before the first file to after the last
 ASIDE: Final = "before-restore-"  # folders there, of what was there before
@@ -15,13 +15,15 @@ def check_restored(state: Path) -> None:
     """Refuse a state folder that a restore has left half done.
 
     Raises:
-        StoreForeign: it has.
+        StoreForeign: it has. StoreError: there is a mark that can't be read.
     """
     mark = state / MARK
     try:
         source = mark.read_text("utf-8", "replace").strip()
-    except OSError:
+    except FileNotFoundError:
         return
+    except OSError as error:
+        raise StoreError(f"{mark}: {error.strerror}") from error
     raise StoreForeign(
         f"{state} was put back in part: `oborona restore {source}` ended before its end; run it again"
     )

@@ -161,8 +161,13 @@ def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
 
 
 def _put_mark(state: Path, source: Path) -> None:
-    (state / MARK).write_text(f"{source.absolute()}\n")
-    sync_folder(state / MARK)
+    """Leave the mark, for the daemon's user to read; its folder is that user's, whose links are not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(state / MARK, flags, 0o644), "w") as mark:
+        os.fchmod(mark.fileno(), 0o644)
+        mark.write(f"{source.absolute()}\n")
+        mark.flush()
+        os.fsync(mark.fileno())
     sync_folder(state)
 
 
@@ -204,17 +209,23 @@ def _copy_state(source: Path, state: Path, owner: tuple[int, int] | None) -> Non
 
 
 def _copy(source: Path, target: Path, owner: tuple[int, int] | None, *, folder: int, file: int) -> None:
+    """Make a copy, and give it away last, by its descriptor: what its name leads to may be another's doing by then."""
     if source.is_dir():
-        target.mkdir(mode=folder)
+        target.mkdir(mode=0o700)
         for path in sorted(source.iterdir()):
             _copy(path, target / path.name, owner, folder=folder, file=file)
+        made = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     else:
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, file)
-        with os.fdopen(descriptor, "wb") as made, source.open("rb") as kept:
-            shutil.copyfileobj(kept, made)
-    target.chmod(folder if source.is_dir() else file)
-    if owner is not None:
-        os.chown(target, *owner)
+        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        if not source.is_dir():
+            with source.open("rb") as kept, os.fdopen(made, "wb", closefd=False) as copy:
+                shutil.copyfileobj(kept, copy)
+        os.fchmod(made, folder if source.is_dir() else file)
+        if owner is not None:
+            os.fchown(made, *owner)
+    finally:
+        os.close(made)
 
 
 def _numbers(user: str, group: str) -> tuple[int, int] | None:

@@ -13,9 +13,10 @@ import os
 import pwd
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -79,7 +80,7 @@ def take(loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextMan
     try:
         # databases and counters are copied without their free pages: less than this
         check_room(target.parent, octets_below(state) + octets_below(Path(loaded.settings.paths.policy)))
-        fresh.mkdir(mode=0o700, exist_ok=True)
+        _make_ours(fresh)
         with hold(fresh / WORKING, "oborona backup"):
             for old in fresh.iterdir():  # of one that was killed
                 if old.name != WORKING:
@@ -98,6 +99,15 @@ def take(loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextMan
         kind = StoreFull if error.errno in NO_ROOM else StoreError
         raise kind(f"{error.filename or target}: {error.strerror or error}") from error
     return manifest
+
+
+def _make_ours(fresh: Path) -> None:
+    """Make the folder that is written to, or take the one of a backup that was killed; what others put there is left alone."""
+    with suppress(FileExistsError):
+        fresh.mkdir(mode=0o700)
+    there = fresh.lstat()
+    if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid() or there.st_mode & 0o077:
+        raise StoreError(f"{fresh} is there, and is no unfinished backup of yours: take it away")
 
 
 def _write(
@@ -167,7 +177,7 @@ def _copy_settings(loaded: Loaded, state: Path, target: Path) -> dict[str, Place
             group=_group(there.st_gid),
         )
         if path.is_dir():
-            _copy_tree(path, target / name, leave=lambda found: found == state)
+            _copy_folder(path, target / name, state)
         else:
             _copy_file(path, target / name)
     return places
@@ -209,15 +219,15 @@ def _copy_plain(state: Path, target: Path) -> None:
         elif path.is_dir() and not path.is_symlink():
             _copy_tree(path, target / path.name)
         elif path.is_file() and not path.is_symlink():
-            _copy_file(path, target / path.name)
+            _copy_file(path, target / path.name, os.O_NOFOLLOW)
     note = state / COUNTERS / secret.NOTE
     if note.exists():
-        _copy_file(note, target / COUNTERS / note.name)
+        _copy_file(note, target / COUNTERS / note.name, os.O_NOFOLLOW)
 
 
 def _copy_weights(path: Path, target: Path) -> None:
     for attempt in range(WEIGHTS_TRIES):
-        _copy_file(path, target)
+        _copy_file(path, target, os.O_NOFOLLOW)
         try:
             WeightsFile(target)
         except StoreError:
@@ -229,18 +239,29 @@ def _copy_weights(path: Path, target: Path) -> None:
             return
 
 
-def _copy_tree(source: Path, target: Path, leave: Callable[[Path], bool] = lambda _: False) -> None:
+def _copy_folder(source: Path, target: Path, state: Path) -> None:
+    """Copy a folder of the admin's, without the state, should it lie within; files that he linked into it are in it."""
     target.mkdir(mode=0o700)
     for path in sorted(source.iterdir()):
-        if path.is_symlink() or leave(path):
-            continue
-        if path.is_dir():
-            _copy_tree(path, target / path.name, leave)
-        elif path.is_file():
+        if path.is_file():
             _copy_file(path, target / path.name)
+        elif path.is_dir() and not path.is_symlink() and path != state:
+            _copy_folder(path, target / path.name, state)
 
 
-def _copy_file(source: Path, target: Path) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as made, source.open("rb") as file:
-        shutil.copyfileobj(file, made)
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder of the daemon's, whose links are nobody's: root may read what its user may not."""
+    target.mkdir(mode=0o700)
+    for path in sorted(source.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            _copy_tree(path, target / path.name)
+        elif path.is_file() and not path.is_symlink():
+            _copy_file(path, target / path.name, os.O_NOFOLLOW)
+
+
+def _copy_file(source: Path, target: Path, links: int = 0) -> None:
+    read = os.open(source, os.O_RDONLY | os.O_CLOEXEC | links)
+    with os.fdopen(read, "rb") as file:
+        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(made, "wb") as copy:
+            shutil.copyfileobj(file, copy)
