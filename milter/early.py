@@ -169,8 +169,11 @@ class Early:
     ) -> EarlyVerdict | None:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
         bench = self._bench
-        if after is not None and (before := await asyncio.shield(after)) is not None and before.refuses:
-            return None
+        if after is not None:
+            await asyncio.wait((after,))  # not for its result: a login that comes late drops it
+            before = _result(after)
+            if before is not None and before.refuses:
+                return None
         now = bench.clock()
         ident = bench.numbers.next(now)
         try:

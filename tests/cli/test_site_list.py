@@ -181,3 +181,29 @@ def test_an_import_reads_standard_input_and_names_what_is_no_text(
     assert "3 added" in CliRunner().invoke(main, words, input=HOSTS.encode()).stdout
     told = CliRunner().invoke(main, words, input=b"a.example\n\xff\n")
     assert (told.exit_code, "-:2: is not UTF-8" in told.stderr) == (os.EX_NOINPUT, True)
+
+
+def test_a_folder_that_a_list_begins_is_for_the_daemons_user_to_read(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        words = ["--state", str(tmp_path / "state"), "--set", f"paths.policy={tmp_path / 'policy.d'}"]
+        done = CliRunner().invoke(main, [*words, "list", "add", "deny", "evil.example"])
+        assert done.exit_code == 0, done.output
+    finally:
+        os.umask(before)
+    assert (tmp_path / "policy.d").stat().st_mode & 0o777 == 0o755
+    modes = {
+        path.name: path.stat().st_mode & 0o777
+        for path in (tmp_path / "policy.d").iterdir()
+        if path.name[0] != "."
+    }
+    assert modes == {"site-deny.list": 0o644, "80-lists.toml": 0o644}
+
+
+def test_a_reason_is_a_comment_and_no_entry(site: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "more").write_text("one.example\n")
+    told = run(*site, "list", "import", "deny", str(tmp_path / "more"), "--reason", "ours\n.com")
+    assert told.exit_code == 0, told.output
+    assert [
+        json.loads(line)["entry"] for line in run(*site, "list", "show", "deny", "--json").stdout.splitlines()
+    ] == ["one.example"]

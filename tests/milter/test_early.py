@@ -233,6 +233,27 @@ async def test_a_refusal_is_written_down_beside_the_counts_once_a_message(tmp_pa
     assert written == [Prefix.REFUSED]
 
 
+async def test_a_login_that_is_told_with_the_recipient_ends_nobodys_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Postfix sends {auth_authen} with RCPT TO alone, the client's judgement is dropped while that of the sender waits for it."""
+
+    async def slow(envelope: Envelope, stage: Stage, *more: object, **named: object) -> Glance:
+        await asyncio.sleep(0.2 if stage is Stage.CONNECT else 0)
+        return await early_glance(envelope, stage, *more, **named)  # type: ignore[arg-type]
+
+    early_glance = early.glance
+    monkeypatch.setattr(early, "glance", slow)
+    table = Table(tmp_path, BANNED + FORGED[len(OFF) :].replace("b.example", "x.example"))
+    await table.session.connect(Client(ip=IP))
+    assert (await table.session.mail("ann@b.example", ())).code == 0
+    await asyncio.sleep(0.01)
+    table.session.learn({"auth_authen": "ann"})
+    heard = await table.session.rcpt("bob@b.example", ())
+    assert heard.text.startswith("Sender refused"), "which was judged before anybody spoke of a login"
+    table.session.close()
+
+
 async def test_a_client_of_poor_history_waits_once_where_it_may_be_refused(tmp_path: Path) -> None:
     table = Table(tmp_path, '[repip]\npoor = "slow"\nslow_s = 0.3\n')
     remember(table, Amounts(seen=5, spam=5))

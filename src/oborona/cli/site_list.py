@@ -245,7 +245,7 @@ def _numeric(entry: str) -> bool:
 
 def _note(reason: str) -> str:
     who = f"{person()}, {time.strftime('%Y-%m-%d')}"
-    return f"{reason.strip()} ({who})" if reason.strip() else who
+    return plain(f"{reason.strip()} ({who})" if reason.strip() else who)
 
 
 def _read(file: Path) -> str:

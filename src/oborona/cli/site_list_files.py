@@ -23,6 +23,7 @@ from oborona.whole_file import written_whole
 KEPT_IN: Final = "80-lists.toml"
 EMPTY: Final = b"# no entry\n"  # a file of nothing would be taken for half-written
 MODE: Final = 0o644  # of a new file: the daemon's user reads it, whoever ran the command
+FOLDER_MODE: Final = 0o755
 _OF: Final = '["client", "rdns", "sender", "from"]'
 
 
@@ -117,7 +118,10 @@ def held(one: SiteList) -> Iterator[None]:
     """
     folder = one.path.parent
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
+        folder.chmod(FOLDER_MODE)
+    except FileExistsError:
+        pass
     except OSError as error:
         raise StoreError(f"{folder}: {error.strerror}") from error
     with lock.hold(one.path.with_name(f".{one.path.name}.lock"), "oborona list"):
