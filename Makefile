@@ -40,7 +40,7 @@ endef
 export TRIAL
 
 $(VAR)/oborona.toml:
-	@mkdir -p $(VAR)
+	@mkdir -p $(VAR)/policy.d
 	@printf '%s\n' "$$TRIAL" >$@
 
 demo:            ## a private Postfix + Oborona + Dovecot: 300 messages sent through, and what happened to each

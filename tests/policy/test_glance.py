@@ -320,7 +320,7 @@ async def test_karma_is_made_of_who_is_known_at_its_stage(tmp_path: Path) -> Non
     ]
     gate.pins = NoPins()
     sender = HASHER.shingle(Type.PROVED_SENDER, "ann@a.example")
-    gate.counts.add(Pieces(shingles=(sender,), pairs=()), GOOD, NOW)
+    gate.counts.add(Pieces(shingles=(sender,), pairs=()), GOOD, NOW - 172_800.0)
     at_connect, at_mail = [await gate.look(WHOLE, stage) for stage in (Stage.CONNECT, Stage.SENDER)]
     assert at_connect.karma == 0.0
     assert at_mail.karma is not None

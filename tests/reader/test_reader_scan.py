@@ -219,7 +219,7 @@ async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_
     await eventually(lambda: bool(at.journal))
     (found,) = at.journal
     assert (found.id, found.before, found.score_before) == (7, Action.ACCEPT, 0.0)
-    assert (found.verdict, found.score, found.decided_by) == (Action.SPAM, 160.0, "CASINO")
+    assert (found.verdict, found.score, found.decided_by) == (Action.SPAM, 160.0, "LISTED")
     assert found.facts["links_domains"] == {"casino.example"}
     assert "subject" not in found.facts
     assert "text" not in found.facts

@@ -82,7 +82,7 @@ def test_the_same_comes_of_a_mail_by_every_door(mail: Path, way: tuple[Oborona, 
     heard = bring(mail.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
     wanted = want(mail)
     line = _line(oborona, before)
-    logged = dict(re.findall(r"(verdict|score|decided_by)=(\S+)", line.partition("stage=")[2]))
+    logged = dict(re.findall(r" (verdict|score|decided_by)=(\S+)", line.partition("stage=")[2]))
     assert (logged["verdict"], float(logged["score"])) == (wanted["verdict"], wanted["score"]), line
     assert logged["decided_by"] == wanted["decided_by"]
     assert all(rule in line for rule in wanted["rules"])

@@ -47,7 +47,7 @@ class Site:
 
     @property
     def version(self) -> str:
-        return self.oborona.run("policy", "reload").stdout.split()[1]
+        return self.oborona.run("policy", "reload").stdout.split()[1].rstrip(":")
 
 
 @pytest.fixture(scope="module")

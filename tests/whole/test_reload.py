@@ -51,7 +51,7 @@ def versions(oborona: Oborona) -> list[str]:
 def in_force(oborona: Oborona) -> str:
     done = oborona.run("policy", "reload")
     assert done.returncode == 0, done.stderr
-    return done.stdout.split()[1]
+    return done.stdout.split()[1].rstrip(":")
 
 
 def test_no_message_is_lost_or_judged_by_half_of_two_policies(policy: Path) -> None:

@@ -22,6 +22,7 @@ from tests.recheck.engine.scene import CAMPAIGN, NOW, Scene, another, letter, sc
 ODD = '[[rule]]\nname = "ODD"\nwhen = "recipients > 0"\nscore = {score}\n'
 FADING = '[[rule]]\nname = "FADING"\nwhen = "count[From].fortnight.seen < 3"\nscore = 120\n'
 KNOWN = '[[rule]]\nname = "KNOWN"\nwhen = "count[Author].earlier.ham >= 2"\nscore = -80\n'
+UNRELATED = '[[rule]]\nname = "UNRELATED"\nwhen = "recipients > 900"\nscore = 5\n'
 DAY_S = 86_400.0
 PROVED = Identity(
     spf=Spf(result=Result.PASS, domain="a.example"),
@@ -48,7 +49,7 @@ async def test_counts_that_rose_bring_nothing_back(tmp_path: Path, cause: Cause)
         for number in range(6):
             await made.deliver(letter(2 + number, another(number)))
         if cause is Cause.POLICY:
-            made.policy = written(tmp_path / "policy", FADING, "# a comment\n")
+            made.policy = written(tmp_path / "policy", FADING, UNRELATED)
             assert made.policy.version != made.judged_by.version
         await looked_at(made, cause)
         assert made.made(filed) == []
