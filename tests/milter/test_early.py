@@ -13,7 +13,7 @@ from oborona.milter import early
 from oborona.milter.answering import judged
 from oborona.milter.refusing import EarlyVerdict, refused
 from oborona.milter.reply import Answer, Reply
-from oborona.policy.glance import Glance
+from oborona.policy.glance import Glance, glance
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Stage, Verdict
 from tests.milter.test_session import NOW, RULE, Table
 from tests.milter.test_session_early import remember
@@ -240,9 +240,8 @@ async def test_a_login_that_is_told_with_the_recipient_ends_nobodys_session(
 
     async def slow(envelope: Envelope, stage: Stage, *more: object, **named: object) -> Glance:
         await asyncio.sleep(0.2 if stage is Stage.CONNECT else 0)
-        return await early_glance(envelope, stage, *more, **named)  # type: ignore[arg-type]
+        return await glance(envelope, stage, *more, **named)  # type: ignore[arg-type]
 
-    early_glance = early.glance
     monkeypatch.setattr(early, "glance", slow)
     table = Table(tmp_path, BANNED + FORGED[len(OFF) :].replace("b.example", "x.example"))
     await table.session.connect(Client(ip=IP))
