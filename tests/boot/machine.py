@@ -13,15 +13,16 @@ Source: systemd-nspawn(1), nsenter(1).
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from tests.boot.cgroup import ControlGroup
 from tests.boot.image import MIRROR, ROOT, base_image, told
 
 CLONE: Final = "/root/oborona"  # a clone of the repository, as the documents want it
@@ -44,18 +45,27 @@ class CommandError(AssertionError):
 class Machine:
     """A booted machine; a context manager. Needs root."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path | None = None) -> None:
+        """Choose what it is a copy of.
+
+        Args:
+            root: folder that another machine left (`leave`); by default the bare Debian.
+        """
         self._image = base_image()
-        self.folder = Path(tempfile.mkdtemp(prefix="oborona-boot-", dir="/var/tmp"))
+        self._source = root or self._image / "root"
+        self._name = f"oborona-boot-{secrets.token_hex(4)}"  # must be a host name, and end as one
+        self.folder = Path("/var/tmp", self._name)
+        self.folder.mkdir(mode=0o700)
         self.root = self.folder / "root"
-        self._name = self.folder.name.replace("_", "-")
+        self._group = ControlGroup(self._name)
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._leader = 0
 
     def __enter__(self) -> Self:
         """Copy it, put a clone of the tree there, boot it; its units are up when this returns."""
         try:
-            told(["cp", "-a", "--reflink=auto", self._image / "root", self.root])
+            self._group.__enter__()
+            told(["cp", "-a", "--reflink=auto", self._source, self.root])
             self.put_clone()
             self.boot()
         except BaseException:
@@ -69,6 +79,7 @@ class Machine:
         """Switch it off and remove it."""
         if self._nspawn is not None:
             self._kill()
+        self._group.__exit__()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def put_clone(self) -> None:
@@ -102,13 +113,13 @@ class Machine:
         console = self.folder / "console"
         with console.open("wb") as output:
             self._nspawn = subprocess.Popen(
-                [
+                self._group.within([
                     *("setpriv", "--pdeathsig", "KILL"),  # else it would go on after a test that was killed
                     *("systemd-nspawn", "--quiet", f"--directory={self.root}", "--boot", "--private-network"),
                     *(f"--machine={self._name}", "--register=no", "--keep-unit", "--console=pipe"),
                     *("--kill-signal=SIGRTMIN+3", "--resolv-conf=off", "--timezone=off", "--link-journal=no"),
                     *(f"--bind-ro={self._image / 'mirror'}:{MIRROR}",),
-                ],
+                ]),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
         until = time.monotonic() + BOOT_S
@@ -121,6 +132,7 @@ class Machine:
             self._leader = int(children[0]) if children else 0
             if self._leader:
                 state = self.ask("systemctl is-system-running || true").strip()
+        assert self._name in Path(f"/proc/{self._leader}/cgroup").read_text(), "its units are its own"
         assert state == "running", self.ask("systemctl --failed --no-pager || true")
 
     def stop(self) -> None:
@@ -129,6 +141,11 @@ class Machine:
         os.kill(self._leader, signal.SIGRTMIN + 4)  # poweroff.target; source: systemd(1)
         self._nspawn.wait(STOP_S)
         self._nspawn = None
+
+    def leave(self, folder: Path) -> None:
+        """Shut it down in order and move its disk to a folder, which is to be new; others may begin as copies of it."""
+        self.stop()
+        shutil.move(self.root, folder)
 
     def reboot(self) -> None:
         """Shut it down in order and start it again."""

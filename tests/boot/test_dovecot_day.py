@@ -7,7 +7,7 @@ import pytest
 from tests.boot.documents import commands
 from tests.boot.machine import Machine
 from tests.boot.mail import send
-from tests.boot.steps import eventually, follow, is_gone, needs_machine
+from tests.boot.steps import eventually, is_gone, needs_machine
 
 SITE = """
 passdb {
@@ -62,7 +62,6 @@ def arrives(machine: Machine, subject: str) -> None:
 
 
 def test_dovecot_files_and_tells_and_forgets(served: Machine) -> None:
-    follow(served, "Install")
     for block in commands("dovecot.md", "Set up"):
         served.run(block)
 
