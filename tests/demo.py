@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from email import message_from_bytes, policy
+from email.header import decode_header, make_header
 from enum import StrEnum
 from typing import Final
 
@@ -224,7 +225,7 @@ def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
                 user = outcome.letter.recipient.partition("@")[0]
                 message = message_from_bytes(dovecot.messages(user, mailbox)[0], policy=policy.compat32)
                 score = str(message["X-Mras-Score"] or "0")
-                reason = " ".join(str(message["X-Mras-Reason"] or "none").split())
+                reason = readable(message["X-Mras-Reason"] or "none")
                 scored.append(
                     (
                         float(score.split(maxsplit=1)[0]),
@@ -237,6 +238,11 @@ def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
     if refused is not None:
         lines.append(Text(f"{Place.REFUSED} ({refused.letter.kind}): {refused.reply}"))
     return lines
+
+
+def readable(value: str) -> str:
+    """Return a header as a mail program shows it: on one line, encoded words decoded."""
+    return " ".join(str(make_header(decode_header(value))).split())
 
 
 def caught_after(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Text:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import readable
+
 ROOT = Path(__file__).parents[1]
 ROW = re.compile(r"│" + r"([^│]*)│" * 8)  # kind, sent, inbox, junk, refused, tempfailed, lost, median
 
@@ -76,6 +78,13 @@ def test_ctrl_c_stops_all_of_it() -> None:
     assert process.returncode == 130, output
     # Children of the servers end when they see that their parent is gone.
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started))
+
+
+def test_reasons_are_shown_as_a_mail_program_shows_them() -> None:
+    assert (
+        readable("=?utf-8?q?LOAN=3D60=2E0=28pr=C3?=\n =?utf-8?q?=AAt_=29?=\n NO_NAME=1.0")
+        == "LOAN=60.0(prêt ) NO_NAME=1.0"
+    )
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import email
 import os
 import re
+import shutil
 import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.exim.site import GTUBE, VARIANTS, Site, letter
 from tests.peers.dns import Zones
-from tests.peers.exim import Exim, available
+from tests.peers.exim import SHIPPED, Exim, available
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
 
@@ -54,6 +56,24 @@ def test_without_the_daemon_mail_goes_on(site: Site, variant: str) -> None:
         said = re.findall(r"no verdict of oborona at (\w+), goes on", exim.log())
         assert "connect" in said
         assert [stage for stage in said if stage != "connect"] == ["mail", "rcpt", "data"]
+
+
+@pytest.mark.parametrize("place", ["/nowhere/exim.sock", "inet:127.0.0.1:1"])
+def test_where_recipients_and_content_alone_are_asked(site: Site, tmp_path: Path, place: str) -> None:
+    """Exim 4.96 closes the socket file that it could not connect to twice, the second time in the place of its own log."""
+    folder = shutil.copytree(SHIPPED, tmp_path / "oborona")
+    for stage in ("connect", "mail"):
+        (folder / f"acl_{stage}").write_text("")  # as docs/exim.md sets it up on Debian
+    macros = {
+        "OBORONA_SOCKET": place,
+        "OBORONA_CLIENT_NAME": "",
+    }  # a look-up of ours would move its open files
+    with site.exim("light", macros, folder=folder) as exim:
+        for number in (1, 2):
+            assert exim.send(letter())[-1].startswith("250 OK id="), exim.log()
+            exim.wait_message("joe", number=number)
+        said = re.findall(r"no verdict of oborona at (\w+), goes on", exim.log())
+        assert said == ["rcpt", "data"] * 2
 
 
 @each_variant

@@ -57,7 +57,7 @@ rfc1413_query_timeout = 0s
 smtp_accept_max = 100
 helo_accept_junk_hosts = *
 hosts_proxy = 127.0.0.1
-log_selector = +smtp_confirmation
+log_selector = +smtp_confirmation -host_lookup_failed
 {main}
 .include {shipped}/exim.conf
 """
