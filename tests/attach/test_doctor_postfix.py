@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import msgspec
 import pytest
 
+from oborona import secret
 from tests.letters import gtube
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
@@ -18,6 +21,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root"
 
 LETTER = b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
 LOG = "mail.log"
+BROKEN: Final = Path(__file__).parents[1] / "configs" / "29-policy-broken-toml" / "policy.d"
 
 
 def looked(daemon: Oborona, postfix: Postfix) -> tuple[int, dict[str, dict[str, str]]]:
@@ -134,18 +138,20 @@ def test_a_postfix_that_does_not_ask_and_mail_that_passes_by(oborona: Oborona) -
 def test_a_daemon_that_does_not_run_is_a_failure_with_its_last_reason(oborona: Oborona) -> None:
     with Postfix(address(oborona), master=debian(), milter_default_action="accept") as postfix:
         oborona.halt()
-        started = oborona.run("--set", "paths.policy=/nowhere", "serve")
+        started = oborona.run("--set", f"paths.policy={BROKEN}", "serve")
         assert started.returncode == 78
         status, found = looked(oborona, postfix)
         assert status == 1
         assert found["daemon"]["state"] == "FAIL"
-        assert "it did not start: /nowhere" in found["daemon"]["finding"]
+        assert f"it did not start: {BROKEN}" in found["daemon"]["finding"]
         assert server(found, postfix)["state"] == "FAIL"
         assert "nobody listens there" in server(found, postfix)["finding"]
 
 
 def test_somebody_else_at_the_address_is_told_from_us(oborona: Oborona) -> None:
     with Postfix(address(oborona), master=debian()) as postfix:
+        for note in oborona.state.rglob(secret.NOTE):
+            note.unlink()  # or this would be our own daemon with a secret that is not its own
         (oborona.state / "secret").write_bytes(b"s" * 32)
         status, found = looked(oborona, postfix)
         assert status == 1
