@@ -67,7 +67,7 @@ def test_dovecot_files_and_tells_and_forgets(served: Machine) -> None:
 
     arrives(served, "lunch")
     served.run("python3 /root/move.py INBOX Junk")
-    eventually(served, "oborona feedback list | grep -q complaint")
+    eventually(served, "oborona feedback list | grep -q 'spam report'")
     assert served.run(f"ls {SPOOL}").split() == []
 
     served.run("systemctl stop oborona; python3 /root/move.py Junk INBOX")
