@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -39,8 +39,8 @@ from oborona.cli.doctor_reports import reports as reports_by_mail
 from oborona.cli.doctor_signatures import signatures
 from oborona.cli.doctor_traffic import traffic
 from oborona.cli.exim import exim
-from oborona.cli.output import echo_json
-from oborona.cli.report import Report, State
+from oborona.cli.output import echo, echo_json
+from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
 from oborona.milter.stores import COUNTERS
@@ -81,8 +81,26 @@ def doctor(asked: Asked, as_json: bool, folder: Path | None) -> None:
         echo_json([Finding(one.what, one.state.value, one.words, one.hint)._asdict() for one in reports])
     else:
         _print(reports)
+        echo(summary(reports))
     if any(report.state is State.FAIL for report in reports):
         click.get_current_context().exit(1)
+
+
+def summary(reports: Sequence[Report]) -> str:
+    """Return the answer in one line: is mail filtered, and which checks want a look."""
+    servers = [report.state for report in reports if report.what.startswith(MAIL_SERVER)]
+    if State.FAIL in servers:
+        filtered = "mail is NOT filtered"
+    elif servers and all(state is State.OK for state in servers):
+        filtered = "mail is filtered"
+    else:
+        filtered = "whether mail is filtered can't be told from here"
+    named = "".join(
+        f"; {state}: {', '.join(names)}"
+        for state in (State.FAIL, State.WARN)
+        if (names := [report.what for report in reports if report.state is state])
+    )
+    return f"{filtered}{named}"
 
 
 def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:

@@ -14,7 +14,7 @@ from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance,
 from oborona.cli.postfix.milter_list import MilterEntry, entries
 from oborona.cli.postfix.reach import UnreachedError, leads_to, means, reach
 from oborona.cli.proving import Outcome, prove
-from oborona.cli.report import Report, State
+from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.config import Address
 from oborona.errors import StoreError
 from oborona.milter.entrances import opened
@@ -24,7 +24,6 @@ RESTRICTIONS: Final = tuple(
     for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
 )
 _CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
-_WHAT: Final = "mail server"
 
 
 def postfix(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
@@ -40,7 +39,7 @@ def postfix(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
     try:
         instance = PostfixInstance(folder)
     except PostfixError as error:
-        yield Report(_WHAT, State.WARN, str(error))
+        yield Report(MAIL_SERVER, State.WARN, str(error))
         return
     by_milter = False
     if settings.doors.milter.listen:
@@ -60,7 +59,9 @@ def _milter(asked: Asked, instance: PostfixInstance) -> Iterator[Report]:
     asking = must_ask(instance.smtpds)
     if not asking:
         yield Report(
-            _WHAT, State.WARN, f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP"
+            MAIL_SERVER,
+            State.WARN,
+            f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP",
         )
     other_doors = any(name != "milter" for name, _ in opened(asked.loaded.settings))
     for smtpd in instance.smtpds:
@@ -73,7 +74,7 @@ def _one(
     asked: Asked, instance: PostfixInstance, smtpd: Smtpd, address: Address, *, without: State
 ) -> Report:
     """Tell of one smtpd whether its mail is filtered."""
-    what = f"{_WHAT} {smtpd.name}"
+    what = f"{MAIL_SERVER} {smtpd.name}"
     said = entries(smtpd.milters)
     ours = next((one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None)
     if ours is None:

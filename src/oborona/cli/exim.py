@@ -12,7 +12,7 @@ from typing import Final
 
 from oborona.cli.asked import Asked
 from oborona.cli.programs import ProgramError, program, run
-from oborona.cli.report import Report, State
+from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.config import Settings
 
 CONTENT: Final = "acl_m_oborona_verdict"  # set by each of etc/exim/acl_data*
@@ -68,7 +68,7 @@ def looked_at(command: list[str], settings: Settings) -> Report:
         command: Exim, and its options.
         settings: ours.
     """
-    what, hint = "mail server", "oborona attach exim says what to add"
+    what, hint = MAIL_SERVER, "oborona attach exim says what to add"
     try:
         config = run([*command, "-bP", "config"])
     except ProgramError as error:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MAIL_SERVER: Final = "mail server"
+"""What the reports are about, or begin with, that tell whether mail is filtered."""
 
 
 class State(StrEnum):
