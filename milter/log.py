@@ -24,7 +24,7 @@ from itertools import islice
 from typing import Final, TextIO
 
 # Enough for every address, path and reason; a line of ten values stays within PIPE_BUF.
-VALUE_CHARS: Final = 512
+VALUE_CHARS: Final = 1024  # a reason of some ten rules with their words
 ITEMS: Final = 32  # of a list
 TRACEBACK_CHARS: Final = 16_384  # the end is kept: it names the error
 
