@@ -78,6 +78,7 @@ NEEDED: Final = (
     "from_address",
     "spf_result",
     "spf_helo",
+    "dmarc_result",
     "dmarc_domain",
     "dmarc_aligned",
     "dkim_unsigned",

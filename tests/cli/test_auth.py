@@ -164,7 +164,7 @@ def test_a_trusted_forwarder_overrules_the_domain(run: Run, tmp_path: Path, worl
         "auth", "-", "--ip", "203.0.114.9", "--from", "x@elsewhere.test", data=raw, paths__policy=policy
     )
     part = blocks(told.stdout)
-    assert "pass: 1 sets, sealed by example.org, the word of example.org is taken" in part["ARC"]
+    assert "pass: 1 sets, sealed by example.org, example.org is trusted" in part["ARC"]
     assert "  overruled: example.org is trusted, and saw DMARC pass" in part["DMARC"]
     (policy / "10.toml").write_text("[authentication]\ntrusted_sealers = []\n")
     told = run("auth", "-", "--ip", "203.0.114.9", data=raw, paths__policy=policy)
