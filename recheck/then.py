@@ -81,6 +81,7 @@ NEEDED: Final = (
     "dmarc_result",
     "dmarc_domain",
     "dmarc_aligned",
+    "dkim_results",
     "dkim_unsigned",
     "lists_client",
     "lists_sender",

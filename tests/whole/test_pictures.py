@@ -148,6 +148,6 @@ def test_mail_goes_on_without_the_reader_and_pictures_are_looked_at_again_when_i
 def test_the_doctor_and_the_metrics_know_the_reader(gate: Gate) -> None:
     eventually(lambda: "reader" in gate.oborona.run("doctor").stdout, every_s=1.0)
     told = gate.oborona.run("doctor").stdout
-    assert re.search(r"reading pictures\s.*Tesseract with rus eng", told)
+    assert re.search(r"text in pictures \(OCR\)\s.*Tesseract with rus eng", told)
     eventually(lambda: "oborona_reader_up 1.0" in gate.oborona.run("metrics").stdout, every_s=1.0)
     assert "Traceback" not in gate.oborona.log()
