@@ -102,7 +102,7 @@ class Known:
         pinned: an analyst's word on the client's address, which stands in the place of what is counted of it; None = there is none.
     """
 
-    __slots__ = ("_lines", "_repip", "_rows", "asked", "away", "pinned")
+    __slots__ = ("_beside", "_lines", "_repip", "_rows", "asked", "away", "pinned")
 
     def __init__(
         self,
@@ -117,6 +117,7 @@ class Known:
         self._lines = lines or {}
         self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
+        self._beside: RepIP | None = None  # the same without the message's own sender
         self._rows = found = dict[int, Totals]()
         for (kind, _), rows in zip(shingles, totals, strict=True):
             have = found.get(kind)
@@ -144,7 +145,7 @@ class Known:
         """Return the same with other counts, and without an analyst's word on the address."""
         other = copy(self)
         other._rows = dict(rows)  # noqa: SLF001 - one of ours
-        other._repip = other.pinned = None  # noqa: SLF001
+        other._repip = other._beside = other.pinned = None  # noqa: SLF001
         return other
 
     def since(self, then: Known) -> Known:
@@ -180,9 +181,9 @@ class Known:
         if rows is None:
             return 0
         if window == _EARLIER and kind in _CONTACTS:
-            return min([_cell(row, window, metric) for row in rows])
+            return min(_cells(rows, window, metric))
         if kind in FINGERPRINTS:
-            counts = sorted([_cell(row, window, metric) for row in rows], reverse=True)
+            counts = sorted(_cells(rows, window, metric), reverse=True)
             return counts[self._shared(kind, len(rows)) - 1]
         return _cell(_worst(rows), window, metric)
 
@@ -208,10 +209,16 @@ class Known:
 
     def repip_beside(self) -> RepIP:
         """Return the same without what the message's own sender sent in the last day: it is no word on the address."""
-        own = Own(self.ham(_FROM, _DAY), self.count(_FROM, _HOUR, _SEEN))
-        if self.pinned is not None or not any(own):
-            return self.repip()
-        return judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK), own)
+        if self.pinned is not None:
+            return self.pinned
+        if self._beside is None:
+            own = Own(self.ham(_FROM, _DAY), self.count(_FROM, _HOUR, _SEEN))
+            self._beside = (
+                judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK), own)
+                if any(own)
+                else self.repip()
+            )
+        return self._beside
 
     def _history(self, kind: int) -> History:
         rows = self._rows.get(kind)
@@ -240,7 +247,7 @@ class Known:
 
     def most(self, kind: int, window: int, metric: int) -> int:
         """Return one count of the piece of a type that has the most of it; 0 for a type that the message has not."""
-        return max((_cell(row, window, metric) for row in self._rows.get(kind, ())), default=0)
+        return max(_cells(self._rows.get(kind, ()), window, metric), default=0)
 
     def most_ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam, of the piece with the most of them."""
@@ -273,6 +280,13 @@ def shared_values(kind: int, values: int) -> int:
         values: how many there are.
     """
     return ceil(values * (SHARED_CHARACTERS if kind in _SHORT else SHARED_WORDS))
+
+
+def _cells(rows: Sequence[list[list[int]]], window: int, metric: int) -> list[int]:
+    """Return one count of each row; the windows of a read, which most ask for, without a call for each: a scan reads some three hundred."""
+    if window == _EARLIER:
+        return [_cell(row, window, metric) for row in rows]
+    return [row[window][metric] for row in rows]
 
 
 def _cell(row: list[list[int]], window: int, metric: int) -> int:
