@@ -45,6 +45,7 @@ from oborona.milter.guard import Guard  # noqa: E402
 from oborona.milter.log import set_up  # noqa: E402
 from oborona.milter.reply import Answer as Said  # noqa: E402
 from oborona.milter.resolver import names, wire  # noqa: E402
+from oborona.milter.room import Room  # noqa: E402
 from oborona.milter.session import Session  # noqa: E402
 from oborona.milter.status import Tally  # noqa: E402
 from oborona.milter.stores import open_counters, open_writer  # noqa: E402
@@ -127,6 +128,10 @@ class Host:
     def __init__(self, door_factory: Callable[[], Door]) -> None:
         self.door_factory = door_factory
         self.guard = Guard(Said.CONTINUE)
+        self.room = Room(1 << 30)
+
+    def note(self, outcome: str) -> None:
+        pass
 
     def left(self, stream: object) -> None:
         pass

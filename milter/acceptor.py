@@ -19,7 +19,8 @@ from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from oborona.milter.turned_away import Said, TurnedAway
-from oborona.milter.whose import whose
+from oborona.milter.whose import whose, within
+from oborona.reputation.networks import networks
 
 EXHAUSTED_S: Final = 1.0  # pause of accepting when the process has no file descriptor or memory left
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
@@ -54,7 +55,8 @@ class Acceptor(ABC):
         log: of the protocol.
         max_per_client: connections at once of one client, further ones are told `busy` and closed; 0: any number.
         busy: a whole answer of the protocol that says "come again later".
-        note: counts who is turned away: "busy", or "crowded" where the client has too many connections.
+        note: counts who is turned away: "busy", "crowded" where the client has too many connections, "foreign" where it may have none.
+        allowed: networks whose clients may connect, with spaces between; empty: all. Who opens a socket file always may.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class Acceptor(ABC):
         max_per_client: int = 0,
         busy: bytes = b"",
         note: Callable[[str], None] = lambda _outcome: None,
+        allowed: str = "",
     ) -> None:
+        self._allowed = networks(allowed) if allowed else None
         self._idle_s = idle_s
         self._max_sessions = max_sessions
         self._max_per_client = max_per_client
@@ -150,7 +154,14 @@ class Acceptor(ABC):
         peer = self._next()
         if peer is None:
             return
-        client = whose(peer) if self._max_per_client else ""
+        if self._allowed is not None and not within(peer, self._allowed):
+            self._note("foreign")
+            self._say(
+                "foreign", f"{whose(peer)} may not connect: it is in none of the networks that are allowed"
+            )
+            peer.close()
+            return
+        client = self._limited(peer) if self._max_per_client else ""
         if client and self._clients[client] >= self._max_per_client:
             self._turn_away(
                 peer, "crowded", f"{client} has {self._max_per_client} connections and gets no more"
@@ -170,6 +181,10 @@ class Acceptor(ABC):
         arrival = self._loop.create_task(self._admit(connection, peer))
         self._arrivals.add(arrival)
         arrival.add_done_callback(self._arrivals.discard)
+
+    def _limited(self, peer: socket.socket) -> str:
+        """Return the name under which a client's connections are counted; empty: it may have any number."""
+        return whose(peer)
 
     def _next(self) -> socket.socket | None:
         """Return who waits at the door, if anybody does."""

@@ -19,8 +19,10 @@ from oborona.milter import answers, codec
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
+from oborona.milter.judging import BUSY
 from oborona.milter.protocol import STAGE_OF, Terms, agree
 from oborona.milter.reply import CONTINUE, Answer, Reply
+from oborona.milter.room import Room
 from oborona.milter.stream import Counting, Stream
 
 log = logging.getLogger("oborona.milter")
@@ -32,6 +34,11 @@ class Server(Counting, Protocol):
     door_factory: DoorFactory
     guard: Guard
     limit_bytes: int
+    room: Room
+
+    def note(self, outcome: str) -> None:
+        """Count what became of a message that nobody judged."""
+        ...
 
 
 class Connection(Stream):
@@ -45,6 +52,8 @@ class Connection(Stream):
         self._guard = server.guard
         self._codec = codec.Codec()
         self._gather = Gather(server.limit_bytes)
+        self._held = server.room.hold()
+        self._crowded = False  # there was no room for the message at hand
         self._terms: Terms | None = None  # the door exists from here on
         self._leading_space = False
         self._connected = False
@@ -81,11 +90,13 @@ class Connection(Stream):
                 if not self._in_message:
                     raise PeerError("a milter command outside a message")
                 self._gather.header(event.name, event.value, leading_space=self._leading_space)
+                self._hold()
                 if b"L" in self._terms.answers:
                     self._nod(b"L")
             case codec.Body():
                 self._within_message()
                 self._gather.body(event.chunk)
+                self._hold()
                 self._nod(b"B", skip=self._terms.skip and self._gather.full)
             case codec.Macros():
                 self._guard.tell(self._door.learn, event.values)
@@ -165,10 +176,29 @@ class Connection(Stream):
         assert self._terms is not None
         if chunk:
             self._gather.body(chunk)
-        reply = await self._guard.ask(door.end_of_message(self._gather.finish()))
+            self._hold()
+        if self._crowded:
+            self._gather.reset()
+            self._guard.tell(door.abort)
+            self._server.note("busy")
+            reply = BUSY
+        else:
+            reply = await self._guard.ask(door.end_of_message(self._gather.finish()))
         self._transport.write(answers.verdict(reply, self._terms))
+        self._let_go()
         self._in_message = False
         self._messages += 1
+
+    def _hold(self) -> None:
+        """Take room for what came; where there is none, the message is let go, and put off once it is whole."""
+        if not self._crowded and not self._held.grow(self._gather.kept):
+            self._crowded = True
+            self._held.leave()
+            self._gather.drop()
+
+    def _let_go(self) -> None:
+        self._held.leave()
+        self._crowded = False
 
     def _nod(self, command: bytes, *, skip: bool = False) -> None:
         """Answer "go on" to a mail server that waits for it."""
@@ -182,6 +212,7 @@ class Connection(Stream):
 
     def _end_message_unjudged(self) -> None:
         self._gather.reset()
+        self._let_go()
         if self._in_message:
             self._in_message = False
             self._guard.tell(self._door.abort)

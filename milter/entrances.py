@@ -38,7 +38,7 @@ class Entrance(NamedTuple):
 
 async def _milter(at: Premises, listener: socket.socket) -> Server:
     asked, work = at.settings.doors.milter, at.settings.worker
-    native = partial(NativeServer, max_per_client=asked.max_per_client, note=at.note)
+    native = partial(NativeServer, max_per_client=asked.max_per_client, allowed=asked.allowed)
     transport: Callable[..., LibmilterServer | NativeServer]
     transport = LibmilterServer if asked.transport == "libmilter" else native
     server = transport(
@@ -48,6 +48,8 @@ async def _milter(at: Premises, listener: socket.socket) -> Server:
         max_sessions=asked.max_connections,
         on_failure=failure(work),
         guard_s=guard_s(work),
+        room=at.room,
+        note=at.note,
     )
     await server.start(listener)
     return server
@@ -62,6 +64,7 @@ async def _policy_service(at: Premises, listener: socket.socket) -> Server:
         guard_s=glance_guard_s(at.settings.worker),
         max_per_client=asked.max_per_client,
         note=at.note,
+        allowed=asked.allowed,
     )
     await server.start(listener)
     return server
@@ -105,7 +108,7 @@ def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> li
         listen: opens one.
 
     Raises:
-        ConfigError: nobody can tell who may use the HTTP door, or the proxy leads nowhere.
+        ConfigError: the keys of the HTTP door can't be read, or the proxy leads nowhere.
         SocketError: one can't be opened.
     """
     if settings.doors.http.listen:

@@ -64,6 +64,18 @@ class Gather:
         """Whether further body chunks would only be counted."""
         return self._truncated
 
+    @property
+    def kept(self) -> int:
+        """Octets that are held of the message at hand, until `drop`."""
+        return self.limit_bytes - self._left
+
+    def drop(self) -> None:
+        """Let go what is held of the message at hand, and hold no more of it."""
+        self._kept.clear()
+        self._headers.clear()
+        self._left = 0
+        self._truncated = True
+
     def header(self, name: bytes, value: bytes, *, leading_space: bool) -> None:
         """Add one header.
 

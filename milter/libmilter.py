@@ -40,6 +40,7 @@ from oborona.milter.guard import GUARD_S, Guard
 from oborona.milter.libmilter_connection import LibmilterConnection
 from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, REMOVE_RECIPIENTS, SET_MACROS, Terms
 from oborona.milter.reply import Answer
+from oborona.milter.room import Room
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
 NAME: Final = "oborona"  # libmilter keeps a pointer to it, so it must live as long as the process
@@ -54,10 +55,12 @@ class LibmilterServer:
     Args:
         door_factory: makes the door of each connection.
         limit_bytes: what is kept of one message.
+        room: for all messages that come in or are judged.
         idle_s: seconds without a byte after which a connection is closed.
         max_sessions: connections at once; further ones wait.
         on_failure: the answer when a door raises or hangs, CONTINUE or TEMPFAIL.
         guard_s: seconds that a door has for one answer.
+        note: counts messages that nobody judged, for want of room; in the threads of the library.
     """
 
     _registered: ClassVar[bool] = False
@@ -67,13 +70,17 @@ class LibmilterServer:
         door_factory: DoorFactory,
         *,
         limit_bytes: int,
+        room: Room,
         idle_s: float,
         max_sessions: int,
         on_failure: Answer,
         guard_s: float = GUARD_S,
+        note: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
         self.door_factory = door_factory
         self.limit_bytes = limit_bytes
+        self.room = room
+        self.note = note
         self.guard = Guard(on_failure, guard_s)
         self._last_terms: Terms | None = None  # what to assume after SMFIC_QUIT_NC
         self._idle_s = idle_s

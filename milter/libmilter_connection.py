@@ -21,9 +21,11 @@ from oborona.milter import arguments
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
+from oborona.milter.judging import BUSY
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
 from oborona.milter.reply import CONTINUE, AddHeader, Answer, Reply, in_order
+from oborona.milter.room import Room
 from oborona.types import Stage
 
 LOOP_LATE_S: Final = 2.0  # beyond a door's time, before a thread gives up on the loop itself
@@ -51,7 +53,12 @@ class Server(Protocol):
     door_factory: DoorFactory
     guard: Guard
     limit_bytes: int
+    room: Room
     loop: asyncio.AbstractEventLoop
+
+    def note(self, outcome: str) -> None:
+        """Count what became of a message that nobody judged."""
+        ...
 
 
 class LibmilterConnection:
@@ -65,6 +72,9 @@ class LibmilterConnection:
         self._factory = server.door_factory
         self._guard = server.guard
         self._gather = Gather(server.limit_bytes)
+        self._held = server.room.hold()
+        self._crowded = False  # there was no room for the message at hand
+        self._note = server.note
         self._put_by: list[Step] = []
         self._turn = asyncio.Lock()  # in the loop: one step at a time, whatever threads gave up on
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,7 +149,7 @@ class LibmilterConnection:
     def mail(self, argument: bytes, *more: bytes) -> int:
         """MAIL FROM."""
         sender, params = arguments.path(arguments.text(argument)), tuple(map(arguments.text, more))
-        self._gather.reset()
+        self._forget()
         self._in_message = True
         self._learn(_MAIL)
         code = self._stage(Stage.SENDER, lambda: self._guard.ask(self._door.mail(sender, params)))
@@ -158,11 +168,13 @@ class LibmilterConnection:
     def header(self, name: str, value: bytes) -> int:
         """One header."""
         self._gather.header(name.encode(), value, leading_space=self.terms.leading_space)
+        self._hold()
         return self._silent
 
     def body(self, chunk: bytes) -> int:
         """A piece of the body."""
         self._gather.body(chunk)
+        self._hold()
         return self._silent
 
     def silent(self) -> int:
@@ -172,8 +184,8 @@ class LibmilterConnection:
     def end(self) -> int:
         """The message is whole."""
         self._learn(_END)
-        message = self._gather.finish()
-        reply = self._ask(lambda: self._guard.ask(self._door.end_of_message(message)))
+        reply = self._judged()
+        self._forget()
         self._in_message = False
         self._messages += 1
         if self.terms.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
@@ -189,15 +201,38 @@ class LibmilterConnection:
 
     def abort(self) -> int:
         """The message at hand is given up."""
-        self._gather.reset()
+        self._forget()
         self._in_message = False
         self._hand_over(self._told(self._door.abort))
         return milter.CONTINUE
 
     def close(self) -> int:
         """The connection is over; must not wait, libmilter holds its locks."""
+        self._forget()
         self._hand_over(self._told(self._door.close))
         return milter.CONTINUE
+
+    # --- the message at hand ---
+
+    def _hold(self) -> None:
+        """Take room for what came; where there is none, the message is let go, and put off once it is whole."""
+        if not self._crowded and not self._held.grow(self._gather.kept):
+            self._crowded = True
+            self._held.leave()
+            self._gather.drop()
+
+    def _judged(self) -> Reply:
+        if self._crowded:
+            self._hand_over(self._told(self._door.abort))
+            self._note("busy")
+            return BUSY
+        message = self._gather.finish()
+        return self._ask(lambda: self._guard.ask(self._door.end_of_message(message)))
+
+    def _forget(self) -> None:
+        self._gather.reset()
+        self._held.leave()
+        self._crowded = False
 
     # --- to the loop and back ---
 

@@ -25,8 +25,8 @@ METRICS: Final = (
     Description("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"), counts=True),
     Description(
         "oborona_door",
-        "Requests and connections of a listener by outcome: answered; busy: temporary failure; crowded: too many connections of one client;"
-        " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the milter and the policy service, crowded alone.",
+        "Requests and connections of a listener by outcome: answered; busy: temporary failure; crowded: too many connections of one client; foreign: of no network that is allowed;"
+        " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the policy service, crowded and foreign alone; of the milter, busy besides.",
         ("door", "outcome"),
         counts=True,
     ),

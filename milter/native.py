@@ -10,6 +10,7 @@ from oborona.milter.connection import Connection
 from oborona.milter.door import DoorFactory
 from oborona.milter.guard import GUARD_S, Guard
 from oborona.milter.reply import Answer
+from oborona.milter.room import Room
 
 log = logging.getLogger("oborona.milter")
 
@@ -20,12 +21,14 @@ class NativeServer(Acceptor):
     Args:
         door_factory: makes the door of each connection.
         limit_bytes: what is kept of one message.
+        room: for all messages that come in or are judged.
         idle_s: seconds without a byte after which a connection is closed.
         max_sessions: connections at once; further ones wait.
         on_failure: the answer when a door raises or hangs, CONTINUE or TEMPFAIL.
         guard_s: seconds that a door has for one answer.
         max_per_client: connections at once of one client; further ones are closed.
         note: counts these.
+        allowed: networks whose clients may connect; empty: all.
     """
 
     def __init__(
@@ -33,18 +36,27 @@ class NativeServer(Acceptor):
         door_factory: DoorFactory,
         *,
         limit_bytes: int,
+        room: Room,
         idle_s: float,
         max_sessions: int,
         on_failure: Answer,
         guard_s: float = GUARD_S,
         max_per_client: int = 0,
         note: Callable[[str], None] = lambda _outcome: None,
+        allowed: str = "",
     ) -> None:
         super().__init__(
-            idle_s=idle_s, max_sessions=max_sessions, log=log, max_per_client=max_per_client, note=note
+            idle_s=idle_s,
+            max_sessions=max_sessions,
+            log=log,
+            max_per_client=max_per_client,
+            note=note,
+            allowed=allowed,
         )
         self.door_factory = door_factory
         self.limit_bytes = limit_bytes
+        self.room = room
+        self.note = note
         self.guard = Guard(on_failure, guard_s)
 
     def _connection(self) -> Connection:

@@ -12,6 +12,7 @@ from oborona.dns import Asker
 from oborona.feedback.events.model import Event
 from oborona.milter.door import AskedFactory
 from oborona.milter.reply import Answer
+from oborona.milter.room import Room
 from oborona.policy.tables import SLOWEST_S
 
 GUARD_AFTER_S: Final = (
@@ -46,6 +47,7 @@ class Premises(NamedTuple):
     keep: Callable[
         [Event], Awaitable[bool]
     ]  # writes down what somebody says of a message; tells whether it is on the disk
+    room: Room  # for messages that come in or are judged
 
 
 Start = Callable[[Premises, socket.socket], Awaitable[Server]]

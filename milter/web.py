@@ -58,6 +58,7 @@ class WebServer(Acceptor):
         max_per_client: connections of one client at once; 0: any number.
         busy: what those beyond are told; empty: they wait.
         note: counts requests that came to nothing, under a word.
+        allowed: networks whose clients may connect; empty: all.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class WebServer(Acceptor):
         note: Callable[[str], None],
         max_per_client: int = 0,
         busy: bytes = b"",
+        allowed: str = "",
     ) -> None:
         super().__init__(
             idle_s=limits.idle_s,
@@ -78,6 +80,7 @@ class WebServer(Acceptor):
             max_per_client=max_per_client,
             busy=busy,
             note=note,
+            allowed=allowed,
         )
         self.limits = limits
         self._tokens = tokens

@@ -1,4 +1,4 @@
-"""Whose a connection is, where connections are limited for each client."""
+"""Whose a connection is, where connections are limited for each client or to some networks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ipaddress
 import socket
 import struct
 from typing import Final
+
+from oborona.reputation.networks import Networks, plain
 
 _NETWORK: Final = 64  # bits of an IPv6 address that one customer is given whole
 _CRED: Final = struct.Struct("3i")  # pid, uid, gid
@@ -29,3 +31,15 @@ def whose(peer: socket.socket) -> str:
             return str(address.ipv4_mapped)
         return str(ipaddress.ip_network((int(address), _NETWORK), strict=False))
     return str(address)
+
+
+def within(peer: socket.socket, allowed: Networks) -> bool:
+    """Tell whether an accepted socket comes from one of these networks; who opens a socket file does, who is gone does not."""
+    if peer.family == socket.AF_UNIX:
+        return True
+    try:
+        host: str = peer.getpeername()[0]
+    except OSError:
+        return False
+    address = plain(host.partition("%")[0])
+    return address is not None and address in allowed

@@ -58,6 +58,7 @@ from oborona.milter.reader.late import LateReading
 from oborona.milter.reader.meaning import Meanings as EncodedMeanings
 from oborona.milter.reader.service import SOCKET
 from oborona.milter.reporting import report
+from oborona.milter.room import Room
 from oborona.milter.ruled import Ruled
 from oborona.milter.session import Session
 from oborona.milter.signatures import schema as signature_store
@@ -210,6 +211,7 @@ class Worker:
                 reports=self._settings.intake.reports if self._settings.intake.mail_listen else frozenset(),
             )
             await asking.begin(self._policy.current)
+            room = Room(self._settings.worker.max_bodies_bytes)
             servers: list[Server] = [
                 await entrance.start(
                     Premises(
@@ -221,13 +223,14 @@ class Worker:
                         signing_key=keys.signature,
                         note=partial(tally.at_door, entrance.name),
                         keep=self._trapping.keep,
+                        room=room,
                     ),
                     entrance.listener,
                 )
                 for entrance in self._entrances
             ]
             if self._delivery is not None:
-                servers.append(await self._deliver(self._delivery, keys, journal, numbers))
+                servers.append(await self._deliver(self._delivery, keys, journal, numbers, room))
             _collect_seldom()
             ready()
             async with (
@@ -305,7 +308,7 @@ class Worker:
         return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
 
     async def _deliver(
-        self, listener: socket.socket, keys: secret.Keys, journal: Journal, numbers: Numbers
+        self, listener: socket.socket, keys: secret.Keys, journal: Journal, numbers: Numbers, room: Room
     ) -> Server:
         settings = self._settings
         bench = DeliveryBench(
@@ -325,7 +328,7 @@ class Worker:
             tally=self._deliveries,
             clock=time.time,
         )
-        server = DeliveryServer(bench, self._state)
+        server = DeliveryServer(bench, self._state, room)
         await server.start(listener)
         return server
 

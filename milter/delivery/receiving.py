@@ -18,6 +18,7 @@ from oborona.config.delivery import Delivery
 from oborona.milter.acceptor import Acceptor
 from oborona.milter.delivery.delivering import Handover
 from oborona.milter.delivery.next_hop import Envelope
+from oborona.milter.room import Room
 from oborona.milter.smtp.answers import Answer
 from oborona.milter.smtp.paths import Path as Named
 from oborona.milter.smtp.paths import parse
@@ -35,19 +36,22 @@ class Receiver(Acceptor):
         settings: limits and deadlines.
         name: ours.
         spool: folder for messages that do not stay in memory.
+        room: for all messages that come in.
         log: of the door.
     """
 
-    def __init__(self, settings: Delivery, name: str, spool: Path, log: logging.Logger) -> None:
+    def __init__(self, settings: Delivery, name: str, spool: Path, room: Room, log: logging.Logger) -> None:
         super().__init__(
             idle_s=settings.idle_s,
             max_sessions=settings.max_connections,
             log=log,
             max_per_client=settings.max_per_client,
+            allowed=settings.allowed,
         )
         self.settings = settings
         self.name = name
         self.spool = spool
+        self.room = room
         self.log = log
         self.hooks = _Hooks(log)
 
@@ -169,8 +173,11 @@ class Receiving(Serving, LMTP):
     async def _transaction(self, named: Named, recipients: tuple[bytes, ...]) -> None:
         settings = self._settings
         await self.push("354 End data with <CR><LF>.<CR><LF>")
-        with Spooled(self._receiver.spool, limit_bytes=settings.max_message_bytes) as message:
-            refusal = await self._take(message)
+        with (
+            Spooled(self._receiver.spool, limit_bytes=settings.max_message_bytes) as message,
+            self._receiver.room.hold() as held,
+        ):
+            refusal = await self._take(message, held)
             if refusal is None:
                 self._reset_timeout(settings.deadline_s + settings.journal_wait_s + GUARD_S)
                 envelope = Envelope(

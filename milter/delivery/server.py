@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oborona.milter.delivery.delivering import Bench, Handover, deliver
 from oborona.milter.delivery.receiving import Receiver
+from oborona.milter.room import Room
 from oborona.milter.smtp.answers import Answer
 
 log = logging.getLogger("oborona.delivery")
@@ -18,10 +19,11 @@ class DeliveryServer(Receiver):
     Args:
         bench: what they share.
         spool: folder for messages that do not stay in memory.
+        room: for all messages that come in.
     """
 
-    def __init__(self, bench: Bench, spool: Path) -> None:
-        super().__init__(bench.settings, bench.name, spool, log)
+    def __init__(self, bench: Bench, spool: Path, room: Room) -> None:
+        super().__init__(bench.settings, bench.name, spool, room, log)
         self.bench = bench
 
     async def take(self, handed: Handover) -> list[Answer]:

@@ -65,20 +65,31 @@ class Codec:
         message_bytes: of a message that are scanned; a request may carry as many, in base64.
     """
 
-    __slots__ = ("_line", "_most", "_too_long")
+    __slots__ = ("_dropped", "_line", "_most", "_too_long")
 
     def __init__(self, message_bytes: int) -> None:
         self._most = message_bytes * 4 // 3 + MAX_LINE
         self._line = bytearray()  # the last one, without its end
         self._too_long = False  # and its bytes are let go
+        self._dropped = False  # there was no room for it, and its bytes are let go
 
     @property
     def partial(self) -> bool:
         """Whether a request has begun and is not whole."""
-        return bool(self._line)
+        return bool(self._line) or self._dropped
 
-    def feed(self, data: bytes) -> Iterator[Request]:
-        """Yield each request that `data` completes.
+    @property
+    def kept(self) -> int:
+        """Octets that are held of a request that is not whole."""
+        return len(self._line)
+
+    def drop(self) -> None:
+        """Let go what is held of a request that is not whole, and what is to come of it."""
+        self._line.clear()
+        self._dropped = True
+
+    def feed(self, data: bytes) -> Iterator[Request | None]:
+        """Yield each request that `data` completes; None for one that was dropped.
 
         Guaranteed: the same bytes give the same requests and the same error in whatever pieces they come; no more of a line is kept than
         a request may have, and the piece that is too much.
@@ -94,13 +105,17 @@ class Codec:
             self._extend(end)
             line = bytes(self._line)
             self._line.clear()
+            if self._dropped:
+                self._dropped = False
+                yield None
+                continue
             if self._too_long:
                 raise PeerError("request is too long")
             yield _request(line)
         self._extend(rest)
 
     def _extend(self, piece: bytes) -> None:
-        if self._too_long:
+        if self._too_long or self._dropped:
             return
         self._line += piece
         if len(self._line) > MAX_LINE and (

@@ -22,6 +22,7 @@ from oborona.milter.exim.question import question
 from oborona.milter.guard import Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
+from oborona.milter.room import Room
 from oborona.milter.stream import Counting, Stream
 
 HALF_S: Final = 10.0  # Exim writes a request in one go, as soon as it is connected
@@ -40,6 +41,8 @@ async def start(at: Premises, listener: socket.socket) -> EximServer:
         max_connections=asked.max_connections,
         max_per_client=asked.max_per_client,
         note=at.note,
+        allowed=asked.allowed,
+        room=at.room,
     )
     await server.start(listener)
     return server
@@ -57,6 +60,8 @@ class EximServer(Acceptor):
         max_per_client: of one client; 0: any number.
         note: counts what became of requests.
         half_s: seconds for a request to become whole, and for the peer to take its answers.
+        allowed: networks whose clients may connect; empty: all.
+        room: for all messages that come in or are judged.
     """
 
     def __init__(
@@ -70,6 +75,8 @@ class EximServer(Acceptor):
         max_per_client: int = 0,
         note: Callable[[str], None],
         half_s: float = HALF_S,
+        allowed: str = "",
+        room: Room,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
@@ -78,12 +85,14 @@ class EximServer(Acceptor):
             max_per_client=max_per_client,
             busy=TOO_BUSY,
             note=note,
+            allowed=allowed,
         )
         self._desk = _Desk(sessions, guard, limit_bytes, note)
         self._half_s = half_s
+        self._room = room
 
     def _connection(self) -> Stream:
-        return _Connection(self, self._desk, half_s=self._half_s)
+        return _Connection(self, self._desk, self._room, half_s=self._half_s)
 
 
 class _Desk:
@@ -96,6 +105,11 @@ class _Desk:
         self._guard = guard
         self.limit_bytes = limit_bytes
         self.note = note
+
+    def busy(self) -> bytes:
+        """Return the line that answers a request for which there was no room."""
+        self.note("busy")
+        return TOO_BUSY
 
     async def answer(self, request: Request) -> bytes:
         """Return the line that answers a request.
@@ -125,10 +139,11 @@ class _Desk:
 class _Connection(Stream):
     """One connection, of one question as a rule."""
 
-    def __init__(self, server: Counting, desk: _Desk, *, half_s: float) -> None:
+    def __init__(self, server: Counting, desk: _Desk, room: Room, *, half_s: float) -> None:
         super().__init__(server, log, half_s=half_s)
         self._desk = desk
         self._codec = Codec(desk.limit_bytes)
+        self._held = room.hold()
         self._fresh = True  # nothing was asked yet
         self._ended = False  # the peer has closed its side
 
@@ -158,11 +173,17 @@ class _Connection(Stream):
             for request in self._codec.feed(data):
                 self._whole()
                 self._fresh = False
-                more = request.more
-                self._transport.write(await self._desk.answer(request))
+                more = request is not None and request.more
+                self._transport.write(
+                    self._desk.busy() if request is None else await self._desk.answer(request)
+                )
+                self._held.leave()
                 await self._taken()
                 if self._closing:
                     return
+            if not self._held.grow(self._codec.kept):  # its sender hears so once all of it has come
+                self._codec.drop()
+                self._held.leave()
         except PeerError as error:
             self._refuse(str(error))
             raise
@@ -185,4 +206,5 @@ class _Connection(Stream):
         super()._too_late()
 
     def _farewell(self) -> None:
-        """Nothing is held for a connection."""
+        """Give back what half a request held."""
+        self._held.leave()

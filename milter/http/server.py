@@ -32,13 +32,13 @@ from oborona.milter.http.learned import NotBelieved, learned
 from oborona.milter.http.model import AskedGlance, AskedScan, Health, decoded
 from oborona.milter.http.openapi import document
 from oborona.milter.http.rates import Rates
-from oborona.milter.http.room import Held, Room
 from oborona.milter.http.rspamd import checked, checked_of_old
 from oborona.milter.http.told import told
 from oborona.milter.judging import BUSY as TOO_BUSY
 from oborona.milter.letter import gathered, without_mailbox_line
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
 from oborona.milter.reply import Reply
+from oborona.milter.room import Held
 from oborona.milter.tokens import Tokens
 from oborona.milter.web import BUSY, JSON, SERVER, Limits, WebServer, answer, bearer, client, no, read
 from oborona.types import Envelope, Stage
@@ -90,17 +90,18 @@ class HttpServer(WebServer):
             log=log,
             note=at.note,
             max_per_client=asked.max_per_client,
+            allowed=asked.allowed,
             busy=BUSY,
         )
         self._at = at
         self._guard = Guard(failure(work), max(guard_s(work), glance_guard_s(work)))
         self._limit_bytes = work.max_message_bytes
-        self._max_body = min(asked.max_body_bytes, asked.max_bodies_bytes)
+        self._max_body = min(asked.max_body_bytes, at.room.most)
         # as at the intake's door: who may open a socket file is the admin's choice, who may reach a port is nobody's
         self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
-        self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), asked.max_bodies_bytes)
+        self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), at.room.most)
         self._rates = Rates(asked.rate, asked.burst)
-        self._room = Room(asked.max_bodies_bytes)
+        self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
             "/v1/health": lambda: answer(200, Health(state="ready")),

@@ -42,6 +42,7 @@ class HttpServer(WebServer):
         tokens: who may speak; None: whoever reaches the socket.
         max_message_bytes: of a message that is handed in.
         max_connections: at once; further ones wait.
+        allowed: networks whose clients may connect; empty: all.
         read_s: seconds for a body to come.
         idle_s: seconds without a request after which a connection is closed.
     """
@@ -54,6 +55,7 @@ class HttpServer(WebServer):
         tokens: Tokens | None,
         max_message_bytes: int,
         max_connections: int,
+        allowed: str = "",
         read_s: float = READ_S,
         idle_s: float = IDLE_S,
     ) -> None:
@@ -63,6 +65,7 @@ class HttpServer(WebServer):
             max_connections=max_connections,
             log=log,
             note=lambda why: desk.refuse(DOOR, why),
+            allowed=allowed,
         )
         self._desk = desk
         self._key = key

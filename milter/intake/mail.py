@@ -32,12 +32,14 @@ from oborona.milter.intake.mail_said import Bench, Letter, Role, Said, said
 from oborona.milter.intake.reporters import Reporters
 from oborona.milter.log import event
 from oborona.milter.policy_folders import policy_folders
+from oborona.milter.room import Room
 from oborona.milter.smtp.answers import Answer, own
 from oborona.recheck.schema import JOURNAL
 
 MOST_BYTES: Final = 64 * 1024 * 1024  # of a mail; Postfix's own limit (message_size_limit) is 10 MB
 READ_BYTES: Final = 16 * 1024 * 1024  # of it that are looked into
-CONNECTIONS: Final = 20  # each may hold that much
+CONNECTIONS: Final = 20
+ROOM_BYTES: Final = 32 * 1024 * 1024  # of all that come in, in memory; the rest of them is in files
 RECIPIENTS: Final = 100
 IDLE_S: Final = 300.0
 WITHIN_S: Final = 30.0  # that a mail may take to be written down; the mail server waits for minutes
@@ -55,9 +57,12 @@ class MailServer(Receiver):
         entries: the journal, ours to close.
         name: ours.
         spool: folder for mails that do not stay in memory.
+        allowed: networks whose clients may connect; empty: all.
     """
 
-    def __init__(self, bench: Bench, desk: Desk, entries: LazyEntries, name: str, spool: Path) -> None:
+    def __init__(
+        self, bench: Bench, desk: Desk, entries: LazyEntries, name: str, spool: Path, allowed: str = ""
+    ) -> None:
         settings = Delivery(
             idle_s=IDLE_S,
             max_message_bytes=MOST_BYTES,
@@ -65,8 +70,9 @@ class MailServer(Receiver):
             max_connections=CONNECTIONS,
             deadline_s=WITHIN_S,
             journal_wait_s=0,
+            allowed=allowed,
         )
-        super().__init__(settings, name, spool, log)
+        super().__init__(settings, name, spool, Room(ROOM_BYTES), log)
         self._bench = bench
         self._desk = desk
         self._entries = entries
@@ -184,7 +190,9 @@ async def start_mail(
         key=keys.signature,
         clock=time.time,
     )
-    server = MailServer(bench, desk, entries, settings.site.name or socket.getfqdn(), state)
+    server = MailServer(
+        bench, desk, entries, settings.site.name or socket.getfqdn(), state, settings.intake.allowed
+    )
     await server.start(listener)
     return server
 

@@ -107,7 +107,11 @@ async def _open(
     asked = settings.intake
     if "listen" in listeners:
         sieve = SieveServer(
-            desk, key=keys.signature, template=asked.person, max_connections=asked.max_connections
+            desk,
+            key=keys.signature,
+            template=asked.person,
+            max_connections=asked.max_connections,
+            allowed=asked.allowed,
         )
         await sieve.start(listeners["listen"])
         doors.push_async_callback(sieve.drain, GRACE_S)
@@ -120,6 +124,7 @@ async def _open(
             tokens=_tokens(asked),
             max_message_bytes=asked.max_message_bytes,
             max_connections=asked.max_connections,
+            allowed=asked.allowed,
         )
         await http.start(listeners["http_listen"])
         doors.push_async_callback(http.drain, GRACE_S)
@@ -148,6 +153,7 @@ def _tokens(asked: Asked) -> Tokens | None:
         return Tokens(Path(asked.http_token_file))
     if isinstance(asked.http_address, UnixAddress):
         return None
+    # every user of this machine reaches its ports, and none of them speaks for the others
     raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")
 
 

@@ -34,6 +34,7 @@ class SieveServer(Acceptor):
         key: of the site, for signatures.
         template: of persons' addresses.
         max_connections: at once; further ones wait.
+        allowed: networks whose clients may connect; empty: all.
         idle_s: seconds without a byte after which a connection is closed.
         whole_s: seconds that a request may take to come.
     """
@@ -45,10 +46,11 @@ class SieveServer(Acceptor):
         key: bytes,
         template: str,
         max_connections: int,
+        allowed: str = "",
         idle_s: float = IDLE_S,
         whole_s: float = WHOLE_S,
     ) -> None:
-        super().__init__(idle_s=idle_s, max_sessions=max_connections, log=log)
+        super().__init__(idle_s=idle_s, max_sessions=max_connections, log=log, allowed=allowed)
         self._desk = desk
         self._key = key
         self._template = template

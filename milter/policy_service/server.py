@@ -33,6 +33,7 @@ class PolicyServer(Acceptor):
         half_s: seconds for the rest of a request that has begun, and for the peer to take its answers.
         max_per_client: connections at once of one client; further ones are closed.
         note: counts these.
+        allowed: networks whose clients may connect; empty: all.
     """
 
     def __init__(
@@ -45,9 +46,15 @@ class PolicyServer(Acceptor):
         half_s: float = HALF_S,
         max_per_client: int = 0,
         note: Callable[[str], None] = lambda _outcome: None,
+        allowed: str = "",
     ) -> None:
         super().__init__(
-            idle_s=idle_s, max_sessions=max_connections, log=log, max_per_client=max_per_client, note=note
+            idle_s=idle_s,
+            max_sessions=max_connections,
+            log=log,
+            max_per_client=max_per_client,
+            note=note,
+            allowed=allowed,
         )
         self._door_factory = door_factory
         self._guard_s = guard_s

@@ -55,6 +55,8 @@ class Connection(Serving):
             idle_s=settings.idle_s,
             max_message_bytes=settings.max_message_bytes,
             log=server.log,
+            strict=settings.forbid_stray,
+            min_data_rate=settings.min_data_rate,
         )
 
     @property

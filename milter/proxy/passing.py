@@ -17,7 +17,7 @@ from oborona.milter.proxy.transaction import Transaction
 from oborona.milter.proxy.words import NOT_HERE, ORDER, SYNTAX
 from oborona.milter.smtp.answers import Answer, own
 from oborona.milter.smtp.paths import parse
-from oborona.milter.smtp.serving import TOO_LARGE, octets
+from oborona.milter.smtp.serving import CROWDED, TOO_LARGE, octets
 from oborona.milter.smtp.spooled import Spooled
 
 _WORDS: Final = re.compile(rb"[ -~\x80-\xff]*")
@@ -98,19 +98,24 @@ class Passing(Introducing):
 
     async def _content(self, transaction: Transaction) -> None:
         await self._push(Answer(354, (b"354 End data with <CR><LF>.<CR><LF>",)))
-        with Spooled(self._proxy.spool, limit_bytes=self._settings.max_message_bytes) as message:
+        with (
+            Spooled(self._proxy.spool, limit_bytes=self._settings.max_message_bytes) as message,
+            self._proxy.room.hold() as held,
+        ):
             try:
-                async with asyncio.timeout(self._settings.transfer_s) as content:
-                    refusal = await self._take(message)
+                async with asyncio.timeout(self._settings.transfer_s):
+                    refusal = await self._take(message, held)
             except TimeoutError:
-                if not content.expired():
-                    raise
                 self._shut(words.SLOW)
                 return
+            if refusal is None and not held.grow(min(message.size, self._proxy.limit_bytes)):
+                refusal = CROWDED  # to judge it
             if refusal is None:
                 with self._unhurried():
                     answers = await transaction.finish(message)
             else:
+                if refusal is CROWDED:
+                    self._proxy.note("busy")
                 transaction.abandon()
                 answers = [refusal] * (
                     len(transaction.recipients) if self._settings.protocol == "lmtp" else 1

@@ -20,7 +20,9 @@ from oborona.milter.premises import Premises, failure, guard_s
 from oborona.milter.proxy import words
 from oborona.milter.proxy.certificate import Certificate
 from oborona.milter.proxy.passing import Passing
+from oborona.milter.room import Room
 from oborona.milter.smtp.serving import Hooks
+from oborona.milter.whose import whose, within
 from oborona.reputation.networks import networks
 from oborona.types import Client
 
@@ -38,6 +40,7 @@ class ProxyServer(Acceptor):
         name: ours.
         spool: folder for messages that do not stay in memory.
         limit_bytes: what is scanned of a message.
+        room: for all messages that come in or are judged.
         note: counts what became of a message or a connection.
 
     Raises:
@@ -54,6 +57,7 @@ class ProxyServer(Acceptor):
         name: str,
         spool: Path,
         limit_bytes: int,
+        room: Room,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(
@@ -63,6 +67,7 @@ class ProxyServer(Acceptor):
             max_per_client=settings.max_per_client,
             busy=words.BUSY.wire,
             note=note,
+            allowed=settings.allowed,
         )
         self.settings = settings
         self.session = sessions
@@ -71,6 +76,7 @@ class ProxyServer(Acceptor):
         self.name = name
         self.spool = spool
         self.limit_bytes = limit_bytes
+        self.room = room
         self.note = note
         self.log = log
         self.hooks = Hooks(log)
@@ -85,6 +91,10 @@ class ProxyServer(Acceptor):
             log.exception("fault in looking up the name of a client")
             return client
         return msgspec.structs.replace(client, name=found.name)
+
+    def _limited(self, peer: socket.socket) -> str:
+        """Return whose connections are counted: not those of mail servers that speak for others."""
+        return "" if within(peer, self.trusted) else whose(peer)
 
     def _connection(self) -> Passing:
         return Passing(self)
@@ -121,6 +131,7 @@ async def start(at: Premises, listener: socket.socket) -> ProxyServer:
         name=at.name,
         spool=at.state,
         limit_bytes=work.max_message_bytes,
+        room=at.room,
         note=at.note,
     )
     await server.start(listener)

@@ -2,7 +2,8 @@ r"""The content of a message as LMTP carries it, taken out of its dots and put b
 
 A message ends at CRLF . CRLF and nowhere else.  A line feed that stands alone becomes CRLF on the way in: RFC 5321 forbids it, and next hops
 that take LF . CRLF for the end (Dovecot 2.3 does) would read what follows as commands, and deliver what nobody judged.  A carriage return that
-stands alone is content, and passes.
+stands alone, and a NUL, are content here and told: a next hop that takes the one for the end of a line, or drops the other, would see an end of the message in
+CR . CR or CRLF NUL . CRLF.
 
 Source: RFC 5321 sections 2.3.8 (lines end with CRLF) and 4.5.2 (transparency).
 """
@@ -23,11 +24,12 @@ class Undotted:
     `feed` it until `over`; after that feed it no more.
     """
 
-    __slots__ = ("_bare", "_held", "over", "rest")
+    __slots__ = ("_bare", "_held", "over", "rest", "stray")
 
     def __init__(self) -> None:
         self.over = False  # the end was seen
         self.rest = b""  # what came behind it
+        self.stray = False  # a carriage return without a line feed, or a NUL, was in it
         self._held = b"\r\n"  # what may be the beginning of an end; at first as if a line stood before
         self._bare = 2  # bytes of that which never came
 
@@ -50,8 +52,11 @@ class Undotted:
             content, self._held = data[: len(data) - keep], data[len(data) - keep :]
         if not content:
             return b""
+        lines = content.count(b"\r\n")  # it never ends with a carriage return: that is held
+        if not self.stray:
+            self.stray = content.count(b"\r") != lines or b"\0" in content
         content = content.replace(b"\r\n.", b"\r\n")
-        if content.count(b"\n") != content.count(b"\r\n"):
+        if content.count(b"\n") != lines:
             content = _BARE_LF.sub(b"\r\n", content)
         content, self._bare = content[self._bare :], 0
         return content

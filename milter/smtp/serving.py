@@ -15,14 +15,18 @@ from typing import Any, Final, Protocol, cast
 from aiosmtpd.smtp import SMTP
 
 from oborona.milter.acceptor import Accepted
+from oborona.milter.room import Held
 from oborona.milter.smtp.answers import Answer, own
 from oborona.milter.smtp.dots import Undotted
 from oborona.milter.smtp.spooled import Spooled
 
 MAX_COMMAND: Final = 4096  # bytes; Postfix cuts at 2048
 AHEAD_BYTES: Final = 128 * 1024  # of a message, read while the last piece is written
+CROWDED: Final = own(451, "4.3.2", "Too busy, try again later")
 NO_ROOM: Final = own(452, "4.3.1", "No room for a message now")
 TOO_LARGE: Final = own(552, "5.3.4", "Message is too large")
+SLOW_AFTER_S: Final = 60.0  # of a message's content, before a least rate holds
+STRAY: Final = own(554, "5.6.0", "Message has a bare CR or a NUL")
 
 logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library's: a line for each command
 
@@ -91,6 +95,8 @@ class Serving(SMTP):
         idle_s: seconds of silence after which it is closed.
         max_message_bytes: offered as SIZE.
         log: of the door.
+        strict: a message with a carriage return alone, or a NUL, is refused.
+        min_data_rate: octets a second of a message's content, on average, once it has come for `SLOW_AFTER_S`.
     """
 
     line_length_limit = AHEAD_BYTES
@@ -106,12 +112,16 @@ class Serving(SMTP):
         idle_s: float,
         max_message_bytes: int,
         log: logging.Logger,
+        strict: bool = False,
+        min_data_rate: int = 0,
     ) -> None:
         # the library's own is one for all connections, and grows with each
         self.command_size_limits = defaultdict(lambda: MAX_COMMAND)
         self._busy = False  # a message is being taken or judged
         self._server = server
         self._log = log
+        self._strict = strict
+        self._min_data_rate = min_data_rate
         super().__init__(
             hooks,
             data_size_limit=max_message_bytes,
@@ -200,28 +210,39 @@ class Serving(SMTP):
         assert self._handler_coroutine is not None
         self._handler_coroutine.cancel()
 
-    async def _take(self, message: Spooled) -> Answer | None:
+    async def _take(self, message: Spooled, held: Held) -> Answer | None:
         """Read a message to its end; return why it can't be handed on, None where it can.
+
+        Args:
+            message: takes it.
+            held: the room that it takes in memory.
 
         Raises:
             ConnectionResetError: there is no end.
+            TimeoutError: it drips.
         """
         undotted = Undotted()
+        loop = asyncio.get_running_loop()
+        full_rate = loop.time() + SLOW_AFTER_S
         fault: OSError | None = None
+        crowded = False
         while not undotted.over:
             data = await self._reader.read(1 << 30)  # all that is there: what is too much is put back
             if not data:
                 raise ConnectionResetError("half a message")
             self._reset_timeout()
             content = undotted.feed(data)
-            if fault is None:
+            if message.size < (loop.time() - full_rate) * self._min_data_rate:
+                raise TimeoutError
+            if fault is None and not crowded:
                 try:
                     message.write(content)
                 except OSError as error:  # the rest is read all the same
                     fault = error
+                crowded = not held.grow(message.in_memory)
         if undotted.rest:
             self._reader.feed_data(undotted.rest)
-        if fault is None and not message.too_large:
+        if fault is None and not crowded and not message.too_large:
             try:
                 message.finish()
             except OSError as error:
@@ -229,7 +250,11 @@ class Serving(SMTP):
         if fault is not None:
             self._log.error("a message can't be kept: %s", fault)
             return NO_ROOM
-        return TOO_LARGE if message.too_large else None
+        if crowded:
+            return CROWDED
+        if message.too_large:
+            return TOO_LARGE
+        return STRAY if self._strict and undotted.stray else None
 
 
 def octets(argument: str | None) -> bytes:

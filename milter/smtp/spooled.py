@@ -48,6 +48,11 @@ class Spooled:
         self._file.close()
 
     @property
+    def in_memory(self) -> int:
+        """Octets that are held in memory at most."""
+        return min(self.size, MEMORY_BYTES + MAX_HEADER)
+
+    @property
     def too_large(self) -> bool:
         """Whether part of it was thrown away."""
         return self.size > self._limit

@@ -113,9 +113,20 @@ class Codec:
         self.rspamd = False  # the client speaks RSPAMC
 
     @property
+    def kept(self) -> int:
+        """Octets that are held of the message, and of what stands before it."""
+        return self._limit - self._left + self._read + (len(self._head) if self._head is not None else 0)
+
+    @property
     def begun(self) -> bool:
         """Whether anything came."""
         return self._request is not None or bool(self._head)
+
+    def drop(self) -> None:
+        """Let go what is held, and look at nothing more."""
+        self.done = True
+        self._kept.clear()
+        self._head = None
 
     def feed(self, data: bytes) -> Request | None:
         """Return the request, once it is whole.

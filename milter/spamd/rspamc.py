@@ -35,6 +35,9 @@ def trouble(words: str) -> bytes:
     return f"RSPAMD/1.3 {PROTOCOL} EX_PROTOCOL {plain}\r\n".encode("ascii")
 
 
+TOO_BUSY: Final = trouble("Too busy, try again later")
+
+
 def answer(request: Request, reply: Reply, name: str) -> bytes:
     """Return the answer to a message.
 

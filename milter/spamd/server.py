@@ -20,6 +20,7 @@ from oborona.milter.acceptor import Acceptor
 from oborona.milter.door import OnceFactory
 from oborona.milter.guard import Guard
 from oborona.milter.premises import Premises, failure, guard_s
+from oborona.milter.room import Room
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.codec import Codec, Command, Request
 from oborona.milter.spamd.told import Believing, told
@@ -56,6 +57,8 @@ async def start(at: Premises, listener: socket.socket) -> SpamdServer:
         request_s=asked.request_s,
         max_connections=asked.max_connections,
         max_per_client=asked.max_per_client,
+        allowed=asked.allowed,
+        room=at.room,
     )
     await server.start(listener)
     return server
@@ -130,10 +133,20 @@ class SpamdServer(Acceptor):
         request_s: seconds for a request to become whole, and for the peer to take its answer.
         max_connections: at once; further ones are told that we are busy.
         max_per_client: of one client; 0: any number.
+        allowed: networks whose clients may connect; empty: all.
+        room: for all messages that come in or are judged.
     """
 
     def __init__(
-        self, desk: Desk, *, idle_s: float, request_s: float, max_connections: int, max_per_client: int = 0
+        self,
+        desk: Desk,
+        *,
+        idle_s: float,
+        request_s: float,
+        max_connections: int,
+        max_per_client: int = 0,
+        allowed: str = "",
+        room: Room,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
@@ -142,21 +155,24 @@ class SpamdServer(Acceptor):
             max_per_client=max_per_client,
             busy=spamc.TOO_BUSY,
             note=desk.note,
+            allowed=allowed,
         )
         self._desk = desk
         self._request_s = request_s
+        self._room = room
 
     def _connection(self) -> Stream:
-        return _Connection(self, self._desk, request_s=self._request_s)
+        return _Connection(self, self._desk, self._room, request_s=self._request_s)
 
 
 class _Connection(Stream):
     """One request."""
 
-    def __init__(self, server: Counting, desk: Desk, *, request_s: float) -> None:
+    def __init__(self, server: Counting, desk: Desk, room: Room, *, request_s: float) -> None:
         super().__init__(server, log, half_s=request_s)
         self._desk = desk
         self._codec = Codec(desk.believing.limit_bytes)
+        self._held = room.hold()
         self._ended = False  # the client says no more
         self._answered = False
 
@@ -183,6 +199,9 @@ class _Connection(Stream):
             request = self._codec.feed(data)
             if request is None and self._ended and not self._inbox:
                 request = self._codec.end()
+            if not self._held.grow(self._codec.kept if request is None else len(request.raw)):
+                self._put_off()
+                return
             if request is None:
                 if self._ended and not self._inbox:  # it came and went
                     self._close()
@@ -196,6 +215,14 @@ class _Connection(Stream):
             words = f"Bad request: {error}"
             answer = rspamc.trouble(words) if self._codec.rspamd else spamc.trouble(spamc.PROTOCOL, words)
         self._say(answer)
+
+    def _put_off(self) -> None:
+        """There is no room for what comes: let it go, and say so."""
+        self._whole()
+        self._held.leave()
+        self._codec.drop()
+        self._desk.note("busy")
+        self._say(rspamc.TOO_BUSY if self._codec.rspamd else spamc.TOO_BUSY)
 
     def _say(self, answer: bytes) -> None:
         """Answer; then close, if the client has said all, else hear it out."""
@@ -213,4 +240,5 @@ class _Connection(Stream):
         self._desk.note("timeout")
 
     def _farewell(self) -> None:
-        """Nothing is held beyond a request."""
+        """Give back what the request held."""
+        self._held.leave()

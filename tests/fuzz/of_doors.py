@@ -71,8 +71,8 @@ def one_line(answer: bytes) -> None:
 
 
 def exim(octets: bytes) -> None:
-    def read(pieces: list[bytes]) -> list[exim_codec.Request | str]:
-        codec, found = exim_codec.Codec(KEPT), list[exim_codec.Request | str]()
+    def read(pieces: list[bytes]) -> list[exim_codec.Request | str | None]:
+        codec, found = exim_codec.Codec(KEPT), list[exim_codec.Request | str | None]()
         try:
             for piece in pieces:
                 found += codec.feed(piece)
@@ -84,6 +84,7 @@ def exim(octets: bytes) -> None:
         if isinstance(request, str):
             one_line(exim_trouble(request))
             continue
+        assert request is not None  # nothing is dropped here
         if request.word is exim_codec.Word.PING:
             continue
         try:

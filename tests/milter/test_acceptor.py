@@ -272,3 +272,25 @@ class _From:
 )
 def test_addresses_of_ipv6(address: str, client: str) -> None:
     assert whose(_From(address)) == client  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("allowed", "inside"), [("192.0.2.0/24", False), ("127.0.0.0/8 ::1/128", True)])
+async def test_who_is_in_no_allowed_network_is_closed_without_a_word(
+    house: House, allowed: str, inside: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = free_port()
+    with contextlib.closing(sockets.listen(InetAddress("127.0.0.1", port))) as listener:
+        server = LineServer(allowed=allowed, note=house.noted.append)
+        await server.start(listener)
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"a\n")
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read(2) == (b"a\n" if inside else b"")
+            writer.close()
+        await server.drain(0)
+    assert (server.met, house.noted) == ((3, []) if inside else (0, ["foreign"] * 3))
+    told = [record.message for record in caplog.records if "may not connect" in record.message]
+    assert told == (
+        [] if inside else ["127.0.0.1 may not connect: it is in none of the networks that are allowed"]
+    )

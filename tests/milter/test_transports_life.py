@@ -309,3 +309,28 @@ def test_the_socket_is_the_callers_to_remove(
     assert Path(address.path).is_socket()
     sockets.close_and_unlink(sock)
     assert not Path(address.path).exists()
+
+
+@pytest.mark.parametrize("transport", ["native", "libmilter"])
+def test_without_room_a_message_is_put_off_and_the_room_comes_back(
+    open_folder: Path, place: tuple[socket.socket, UnixAddress | InetAddress], transport: str
+) -> None:
+    """What does not fit beside the others is let go as it comes, whatever the number of connections."""
+    with Doorman(place[0], open_folder / "journal", transport=transport, room=400_000) as doorman:
+        with MailServer(place[1]) as holder, MailServer(place[1]) as client:
+            for one in (holder, client):
+                one.connect()
+                one.mail("<a@b.test>")
+                one.rcpt("<c@d.test>")
+            holder.content([(b"Subject", b" held")], [b"x" * 60_000] * 5)
+            client.content([(b"Subject", b" x")], [b"x" * 60_000] * 3)
+            _, letter, words = client.end()
+            assert (letter, words.rstrip(b"\0")) == (b"y", b"451 4.3.2 Too busy, try again later")
+            assert holder.end()[1] == b"c"
+            for _ in range(3):
+                assert client.message(body=b"x" * 60_000)[1] == b"c"
+            for one in (holder, client):
+                one.quit()
+        records = [*doorman.told(), *doorman.told()]
+        ends = [record[0] for record in records if record[0] in {"end", "abort"}]
+        assert (ends.count("abort"), ends.count("end")) == (1, 4)

@@ -32,6 +32,7 @@ from oborona.milter.gather import Gathered
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
 from oborona.milter.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.milter.room import Room
 from oborona.types import Client, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -257,6 +258,7 @@ async def _serve(settings: dict[str, Any]) -> None:
         max_sessions=settings.get("max_sessions", 100),
         on_failure=Answer(settings.get("on_failure", "tempfail")),
         guard_s=settings.get("guard_s", 0.3),
+        room=Room(settings.get("room", 1 << 30)),
     )
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)

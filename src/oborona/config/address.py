@@ -37,6 +37,11 @@ class UnixAddress(msgspec.Struct, frozen=True):
     path: str  # absolute
 
     @property
+    def local(self) -> bool:
+        """Whether this machine alone can reach it."""
+        return True
+
+    @property
     def postfix(self) -> str:
         """How main.cf names it, for a Postfix whose milter client is not in a chroot."""
         return f"unix:{self.path}"
@@ -61,6 +66,14 @@ class InetAddress(msgspec.Struct, frozen=True):
     def v6(self) -> bool:
         """Whether the host is an IPv6 address."""
         return ":" in self.host
+
+    @property
+    def local(self) -> bool:
+        """Whether this machine alone can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     @property
     def postfix(self) -> str:

@@ -67,6 +67,15 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
             extra={"allowed": 'three octal digits in quotes, such as "0660"'},
         ),
     ] = "0660"
+    allowed: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Networks that may connect to a port, with spaces between; others are closed without a word. Empty: whoever can, which is right"
+            " for a port of loopback alone: any other needs it. Who opens a socket file is a matter of its mode.",
+            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
+        ),
+    ] = ""
 
     @property
     def address(self) -> Address:

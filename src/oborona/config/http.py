@@ -55,14 +55,6 @@ class Http(Door, frozen=True, kw_only=True):
             description="A larger message is refused with 413; between worker.max_message_bytes and this, its head alone is scanned.",
         ),
     ] = 64 * MIB
-    max_bodies_bytes: Annotated[
-        int,
-        Meta(
-            ge=65_536,
-            le=64 * 1024 * MIB,
-            description="What one worker holds of all bodies at a time; a request beyond it gets 503.",
-        ),
-    ] = 256 * MIB
     read_s: Annotated[
         float,
         Meta(

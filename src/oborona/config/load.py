@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.config.engines import Engine, Engines
+from oborona.config.reach import check_reach
 from oborona.config.settings import GROUPS, NO_POLICY, PACKAGED_POLICY, SECTIONS, Paths, Settings
 from oborona.errors import ConfigError
 from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
@@ -30,6 +31,9 @@ WAITS: Final = (
     ),
 )
 """Settings of which the first must be less than the second, and who could take that long; an engine only if it is asked."""
+
+MOVED: Final = {"doors.http.max_bodies_bytes": "worker.max_bodies_bytes"}
+"""Settings of earlier versions that stand elsewhere now: who upgrades is told where."""
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +77,8 @@ def load_settings(
         values["paths"][key] = str(base / given)
     settings = _settings({section: schema(**values[section]) for section, schema in SECTIONS.items()})
     _check_waits(settings, origins, places)
+    _check_room(settings, origins, places)
+    check_reach(settings, origins, places)
     return Loaded(settings=settings, origins=origins, file=path)
 
 
@@ -101,6 +107,22 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
         )
 
 
+def _check_room(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+    """Refuse a room that is too small for one message in base64."""
+    work = settings.worker
+    if work.max_bodies_bytes >= 2 * work.max_message_bytes:
+        return
+    names = ("worker.max_bodies_bytes", "worker.max_message_bytes")
+    place = next((places[name] for name in names if name in places), Place())
+    raise ConfigError(
+        f"{names[0]} = {work.max_bodies_bytes} ({origins[names[0]]}) must be at least twice"
+        f" {names[1]} = {work.max_message_bytes} ({origins[names[1]]})",
+        file=place.file,
+        line=place.line,
+        column=place.column,
+    )
+
+
 def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[str, Place]:
     """Take a file's values; return where each stands."""
     places: dict[str, Place] = {}
@@ -112,10 +134,33 @@ def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[st
             guess = did_you_mean(section, SECTIONS)
             problem = f"unknown section {show(section)}{guess}"
             raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
+        _check_moved(document, path)
         for key, given in table(document, path, schema, name=f"[{section}]").items():
             values[section][key] = given.value
             places[f"{section}.{key}"] = given.place
     return places
+
+
+def _check_moved(document: Document, path: tuple[str, ...]) -> None:
+    """Refuse a setting that stands elsewhere by now.
+
+    Args:
+        document: the file.
+        path: of a section in it.
+    """
+    found: Any = document.data
+    for one in path:
+        found = found[one]
+    for key in found if isinstance(found, Mapping) else ():
+        name = ".".join((*path, key))
+        if name in MOVED:
+            place = document.key(*path, key)
+            raise ConfigError(
+                f"{name} is {MOVED[name]} now, and holds for all listeners; move it there",
+                file=place.file,
+                line=place.line,
+                column=place.column,
+            )
 
 
 def _sections(document: Document) -> Iterator[tuple[str, ...]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
 from oborona.config.doors import Door, are_networks, listens, may_listen
 from oborona.config.worker import MIB
+
+EVERYBODY: Final = "0.0.0.0/0 ::/0"
 
 
 class Proxy(Door, frozen=True, kw_only=True):
@@ -22,6 +24,23 @@ class Proxy(Door, frozen=True, kw_only=True):
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
+    allowed: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Networks that may connect, with spaces between; others are closed without a word. As it ships everybody: mail comes from everywhere.",
+            extra={"allowed": f'such as "{EVERYBODY}"', "check": are_networks},
+        ),
+    ] = EVERYBODY
+    max_per_client: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="Connections of one client at a time: an IPv4 address, or a /64 of IPv6. Those in `trusted`, who speak for many, have no limit."
+            " 0: as many as there is room for.",
+        ),
+    ] = 50
     protocol: Annotated[
         Literal["smtp", "lmtp"],
         Meta(description="The protocol, on both sides. LMTP has an answer for each recipient."),
@@ -93,7 +112,23 @@ class Proxy(Door, frozen=True, kw_only=True):
             le=86_400,
             description="The content of a message must have come within this, however busily the client sends.",
         ),
-    ] = 3600.0
+    ] = 1800.0
+    min_data_rate: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Octets a second that a client must have sent of a message, on average, once it has sent for a minute; who drips is told to come again."
+            " 0: any.",
+        ),
+    ] = 500
+    forbid_stray: Annotated[
+        bool,
+        Meta(
+            description="Refuse (554) a message that holds a carriage return without a line feed, or a NUL: mail servers that take these for the end of a line,"
+            " or drop them, see the end of a message where we see none, and take what follows for a message that nobody judged.",
+        ),
+    ] = True
     max_message_bytes: Annotated[
         int,
         Meta(

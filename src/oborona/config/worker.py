@@ -53,6 +53,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             description="Messages that one process judges at a time, of all listeners together; one more gets a temporary failure, so that it is tried again.",
         ),
     ] = 256
+    max_bodies_bytes: Annotated[
+        int,
+        Meta(
+            ge=131_072,
+            le=64 * 1024 * MIB,
+            description="What one process holds of all messages that come in or are judged at a time, of all listeners together; one more gets a temporary"
+            " failure. At least twice `max_message_bytes`.",
+        ),
+    ] = 256 * MIB
     drain_s: Annotated[
         float,
         Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),

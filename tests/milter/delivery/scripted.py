@@ -15,6 +15,7 @@ from oborona.config.delivery import Delivery
 from oborona.milter.delivery.delivering import Bench, Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
+from oborona.milter.room import Room
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import Detail
 from oborona.policy.load import Policy, load_policy
@@ -226,7 +227,7 @@ async def door(
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(folder / "door"))
             listener.listen(10)
-            server = DeliveryServer(bench, spool or folder)
+            server = DeliveryServer(bench, spool or folder, Room(1 << 30))
             await server.start(listener)
             clients: list[Client] = []
 

@@ -30,14 +30,14 @@ REQUESTS = [
 ]
 
 
-def run(stream: bytes, cuts: list[int] | int) -> tuple[list[Request], str]:
+def run(stream: bytes, cuts: list[int] | int) -> tuple[list[Request | None], str]:
     """Feed a stream in pieces; return its requests and the error that ended them."""
     ends = list(range(cuts, len(stream), cuts)) if isinstance(cuts, int) else cuts
-    codec, requests = Codec(MESSAGE), []
+    codec, requests = Codec(MESSAGE), list[Request | None]()
     try:
         for start, end in zip([0, *ends], [*ends, len(stream)], strict=True):
             for one in codec.feed(stream[start:end]):
-                requests.append(one)  # noqa: PERF402 - those before an error count
+                requests.append(one)
     except PeerError as error:
         return requests, str(error)
     return requests, ""
@@ -112,11 +112,14 @@ def test_the_limits_themselves_are_taken() -> None:
     assert run(line + b"x" * (MAX_LINE - len(line)) + b"\n", 4096)[1] == ""
     line = b"oborona/1 \t data body64="
     room = (MOST - len(line)) // 4 * 4
-    ((_, fields),), error = run(line + b"YWJj" * (room // 4) + b"\n", 4096)
+    (found,), error = run(line + b"YWJj" * (room // 4) + b"\n", 4096)
     assert error == ""
-    assert len(fields["body"]) >= MESSAGE
+    assert found is not None
+    assert len(found.fields["body"]) >= MESSAGE
     many = b"".join(b" a%d=" % number for number in range(MAX_FIELDS))
-    assert len(run(b"oborona/1 ping" + many + b"\n", 4096)[0][0].fields) == MAX_FIELDS
+    (found,), _ = run(b"oborona/1 ping" + many + b"\n", 4096)
+    assert found is not None
+    assert len(found.fields) == MAX_FIELDS
 
 
 def test_of_a_line_that_never_ends_no_more_is_kept_than_a_request_may_have() -> None:
@@ -156,3 +159,17 @@ def test_any_bytes_in_any_cut_give_the_same_requests_or_the_same_error(
 def test_no_value_changes_another(values: dict[str, bytes]) -> None:
     """Invariant: what was put in comes out, under its own name, whatever it is."""
     assert run(request("rcpt", **values), 1 << 30) == ([Request(Word.RCPT, values)], "")
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_a_request_that_is_dropped_is_told_at_its_end_and_the_next_one_read(size: int) -> None:
+    codec, found = Codec(MESSAGE), list[Request | None]()
+    assert list(codec.feed(b"oborona/1 data body64=" + b"QUFB" * 100)) == []
+    codec.drop()
+    assert (codec.kept, codec.partial) == (0, True)
+    rest = b"QUFB" * 100 + b"\noborona/1 ping\n"
+    for place in range(0, len(rest), size):
+        found += codec.feed(rest[place : place + size])
+        assert codec.kept < 100
+    assert found == [None, Request(Word.PING, {})]
+    assert not codec.partial

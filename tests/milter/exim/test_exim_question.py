@@ -22,6 +22,7 @@ OURS = b"Received: from a by mx.test\n\t(envelope-from <ann@a.example>)\n\tid 1x
 
 def asked(word: str, **fields: str | bytes | int) -> Question:
     (one,) = Codec(LIMIT).feed(request(word, **fields))
+    assert one is not None
     return question(one, LIMIT)
 
 

@@ -21,6 +21,7 @@ from oborona.milter.gather import Gathered
 from oborona.milter.guard import Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.reply import CONTINUE, Answer, Reply, refuse
+from oborona.milter.room import Room
 from oborona.types import Envelope, Stage
 from tests.peers.ports import free_port
 from tests.peers.readsocket import connected, extract, readsocket, request
@@ -97,6 +98,7 @@ class House:
         guard_s: float = 5.0,
         most: int = 100,
         per_client: int = 0,
+        room: int = 1 << 30,
     ) -> EximServer:
         self.server = EximServer(
             lambda: Moody(self.journal),
@@ -107,6 +109,7 @@ class House:
             max_connections=most,
             max_per_client=per_client,
             note=self.note,
+            room=Room(room),
         )
         await self.server.start(self.listener)
         return self.server
@@ -358,3 +361,13 @@ async def test_who_never_asks_holds_nobody_up_for_long(house: House) -> None:
         await until(lambda: server.sessions == 1)
         await asyncio.wait_for(server.drain(60.0), PROMPT_S)
         assert await there(mute.recv, 4096) == b""
+
+
+async def test_without_room_a_request_is_put_off_and_the_room_comes_back(house: House) -> None:
+    await house.open(room=400_000)
+    large = request("data", ours=25, headers=b"Subject: x\n", body=b"x" * 600_000)
+    assert (await house.verdict(large))[0] == "defer"
+    assert house.notes["busy"] == 1
+    small = request("data", ours=25, headers=b"Subject: x\n", body=b"x" * 200_000)
+    for _ in range(3):
+        assert (await house.verdict(small))[0] == "accept"

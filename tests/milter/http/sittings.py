@@ -21,6 +21,7 @@ from oborona.milter.http.keys import keys
 from oborona.milter.http.server import HttpServer
 from oborona.milter.premises import Premises
 from oborona.milter.reply import Judged, Reply
+from oborona.milter.room import Room
 from oborona.milter.session import Session
 from oborona.types import Action, Envelope, RuleHit, Stage, Verdict
 from tests.milter.intake.takings import KEY
@@ -125,6 +126,7 @@ class Sittings:
             signing_key=KEY,
             note=self._note,
             keep=self._keep,
+            room=Room(self.settings.worker.max_bodies_bytes),
         )
 
     @contextlib.asynccontextmanager

@@ -298,7 +298,11 @@ async def test_of_a_large_message_the_head_is_judged_and_a_huge_one_refused(open
 
 
 async def test_more_than_is_held_of_bodies_waits_outside(open_folder: Path) -> None:
-    limits = {"max_bodies_bytes": 150_000, "max_body_bytes": 100_000}
+    limits = {
+        "worker.max_bodies_bytes": 150_000,
+        "worker.max_message_bytes": 65_536,
+        "max_body_bytes": 100_000,
+    }
     async with Sittings(open_folder, **limits).serving() as door:
         door.gate.clear()
         letter = MAIL + b"x" * 60_000

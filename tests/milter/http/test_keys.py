@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 import pytest
 
 from oborona.config import load_settings
 from oborona.errors import ConfigError
-from oborona.milter.entrances import entrances
 from oborona.milter.http.keys import keys
 
 
@@ -25,12 +23,11 @@ def test_what_only_this_machine_reaches_needs_no_keys(listen: str) -> None:
 
 
 @pytest.mark.parametrize("listen", ["inet:8080@0.0.0.0", "inet:192.0.2.1:8080", "inet:mx.example:8080"])
-def test_what_others_reach_needs_them_and_no_socket_is_opened_without(listen: str) -> None:
-    def opened(_door: object) -> socket.socket:
-        raise AssertionError("a socket was opened")
-
-    with pytest.raises(ConfigError, match=r"doors\.http\.keys_file"):
-        entrances(load_settings(None, settings(listen)).settings, opened)
+def test_what_others_reach_needs_them_or_names_who_may_ask(listen: str) -> None:
+    with pytest.raises(ConfigError, match=r"doors\.http\.allowed, or doors\.http\.keys_file"):
+        load_settings(None, settings(listen))
+    named = settings(listen) | {"doors.http.allowed": "192.0.2.0/24"}
+    assert keys(load_settings(None, named).settings.doors.http) is None
 
 
 def test_a_file_of_keys(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.milter.http.rates import MOST, Rates
-from oborona.milter.http.room import Room
+from oborona.milter.room import Room
 
 
 def test_a_burst_and_then_the_rate() -> None:

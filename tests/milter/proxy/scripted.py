@@ -18,6 +18,7 @@ from oborona.milter.gather import Gathered
 from oborona.milter.guard import Guard
 from oborona.milter.proxy.server import ProxyServer
 from oborona.milter.reply import CONTINUE, Answer, Reply
+from oborona.milter.room import Room
 from oborona.types import Client as Judged
 from tests.doors import Nod
 from tests.milter.delivery.scripted import PATIENCE_S, Client, until
@@ -224,6 +225,7 @@ async def proxy(
     on_failure: Answer = Answer.CONTINUE,
     guard_s: float = 5.0,
     limit_bytes: int = 10_000_000,
+    room: int = 1 << 30,
     spool: Path | None = None,
     **settings: Any,
 ) -> AsyncIterator[Door]:
@@ -243,6 +245,7 @@ async def proxy(
             name="mx.example.test",
             spool=spool or Path(name),
             limit_bytes=limit_bytes,
+            room=Room(room),
             note=noted.append,
         )
         await server.start(listener)

@@ -11,6 +11,7 @@ import pytest
 
 from oborona.milter.proxy.connection import LINGER_S
 from oborona.milter.reply import Reply, refuse
+from oborona.milter.smtp import serving
 from tests.milter.proxy.scripted import MESSAGE, Behind, Door, Sessions, proxy, send, until
 
 QUICK: Final[dict[str, Any]] = {"connect_s": 0.3, "command_s": 1.0, "deadline_s": 1.0}
@@ -229,6 +230,75 @@ async def test_content_that_trickles_for_ever_ends() -> None:
         assert hop.of(b"DATA") == []
 
 
+async def test_content_that_drips_ends_long_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sends an octet now and then holds its connection for a minute, and not for as long as a large message may take."""
+    monkeypatch.setattr(serving, "SLOW_AFTER_S", 0.2)
+    hop = Behind()
+    async with proxy(hop, min_data_rate=1000) as opened:
+        client = await opened.connect()
+        await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
+
+        async def drip() -> None:
+            while True:
+                client.write(b"x")
+                await asyncio.sleep(0.02)
+
+        dripping = asyncio.create_task(drip())
+        assert await client.answer() == "421 4.4.2 Content took too long"
+        dripping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await dripping
+        await until(lambda: not hop.open)
+        brisk = await opened.connect()
+        assert (await send(brisk, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
+
+
+@pytest.mark.parametrize("end", [b"\r.\r", b"\r.\r\n", b"\r\n\0.\r\n", b"\n\0.\n", b"\r\r\n"])
+async def test_what_another_could_take_for_an_end_goes_nowhere(end: bytes) -> None:
+    """Next hops that take a bare CR for the end of a line, or drop a NUL, would read what follows as commands."""
+    hop = Behind()
+    async with proxy(hop) as opened:
+        client = await opened.connect()
+        await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")
+        client.write(b"Subject: x\r\n\r\none" + end + b"MAIL FROM:<evil@x>\r\n.\r\n")
+        assert await client.answer() == "554 5.6.0 Message has a bare CR or a NUL"
+        assert not hop.taken
+        assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
+        assert len(hop.taken) == 1
+
+
+async def test_without_room_a_message_is_put_off_and_the_room_comes_back() -> None:
+    hop = Behind()
+    async with proxy(hop, room=100_000) as opened:
+        client = await opened.connect()
+        large = MESSAGE + b"x" * 150_000 + b"\r\n"
+        assert (await send(client, large, "joe@x.test"))[-1] == "451 4.3.2 Too busy, try again later"
+        assert opened.noted[-1:] == ["busy"]
+        for _ in range(3):
+            assert (await send(client, MESSAGE + b"x" * 60_000 + b"\r\n", "joe@x.test"))[-1].startswith(
+                "250 2.0.0 taken"
+            )
+
+
+async def test_strangers_get_so_many_connections_and_mail_servers_any_number() -> None:
+    hop = Behind()
+    async with proxy(hop, max_per_client=2, trusted="192.0.2.0/24") as opened:
+        for _ in range(2):
+            await opened.connect()
+        third = await opened.connect(None)
+        assert await third.answer() == "421 4.3.2 Too busy, try again later"
+    async with proxy(hop, max_per_client=2) as opened:
+        for _ in range(5):
+            await opened.connect()
+
+
+async def test_who_is_in_no_network_hears_nothing() -> None:
+    async with proxy(Behind(), allowed="192.0.2.0/24 2001:db8::/32") as opened:
+        client = await opened.connect(None)
+        assert await client.reader.read() == b""
+        assert opened.noted == ["foreign"]
+
+
 async def test_a_client_who_reads_nothing_is_cut() -> None:
     hop = Behind(says={"help": b"\r\n".join([b"214-" + b"y" * 500] * 100 + [b"214 y"])})
     async with proxy(hop, idle_s=0.3) as opened:
@@ -289,7 +359,7 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
 
 async def test_what_bare_line_feeds_would_smuggle_stays_content() -> None:
     hop = Behind()
-    async with proxy(hop) as opened:
+    async with proxy(hop, forbid_stray=False) as opened:
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")
         for end in (b"\n.\n", b"\n.\r\n", b"\r\n.\n", b"\r.\r\n"):

@@ -77,6 +77,20 @@ def test_the_same_bytes_give_the_same_content_in_any_pieces(size: int) -> None:
     assert taken(wire, size) == (content, b"MAIL FROM:<>\r\n")
 
 
+@given(messages, st.sampled_from(SIZES))
+@example(b"x\r.\rQUIT", 1)
+@example(b"x\r\n\0.\r\nQUIT", 1)
+@example(b"x\r\r\n", 2)
+@example(b"\r", 1)
+def test_what_another_could_take_for_an_end_is_told(message: bytes, size: int) -> None:
+    """Whatever pieces it comes in: a carriage return alone and a NUL, and nothing else."""
+    wire = b"".join(dotted([lines(message)]))
+    undotted = Undotted()
+    for piece in cut(wire, size):
+        undotted.feed(piece)
+    assert undotted.stray == bool(re.search(rb"\r(?!\n)|\0", lines(message)))
+
+
 def test_a_message_that_does_not_end_is_not_over() -> None:
     undotted = Undotted()
     assert undotted.feed(b"a\r\n.") == b"a"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from oborona.milter.gather import Gathered
 from oborona.milter.guard import Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.reply import ACCEPT, Answer, Judged, Reply
+from oborona.milter.room import Room
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.server import Desk, SpamdServer
 from oborona.milter.spamd.told import Believing
@@ -106,6 +108,7 @@ class House:
             request_s=settings.get("request_s", 10.0),
             max_connections=int(settings.get("max_connections", 100)),
             max_per_client=int(settings.get("max_per_client", 0)),
+            room=Room(int(settings.get("room", 1 << 30))),
         )
         await self.server.start(self.listener)
         return self.server
@@ -315,3 +318,15 @@ async def test_what_says_nothing_is_not_written_down(house: House) -> None:
     await house.open()
     assert (await house.ask(SPAM.replace(b"joe@b.example", b"joe"))).startswith(b"SPAMD/1.1 77 EX_NOPERM")
     assert (house.events, house.notes) == ([], {"refused": 1})
+
+
+async def test_without_room_a_request_is_put_off_and_the_room_comes_back(house: House) -> None:
+    await house.open(room=90_000)
+    large = b"Subject: x\r\n\r\n" + b"x" * 150_000
+    assert await house.ask(request("CHECK", large)) == spamc.TOO_BUSY
+    assert house.notes["busy"] == 1
+    small = b"Subject: x\r\n\r\n" + b"x" * 60_000
+    for _ in range(3):
+        assert await house.ask(request("CHECK", small)) == GOOD
+    packed = request("CHECK", zlib.compress(large), "SPAMC/1.5", "Compress: zlib")
+    assert await house.ask(packed) == spamc.TOO_BUSY
