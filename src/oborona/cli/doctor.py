@@ -18,6 +18,7 @@ from rich.table import Table
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.doctor_clients import clients
 from oborona.cli.doctor_counters import counters
 from oborona.cli.doctor_daemon import daemon
 from oborona.cli.doctor_delivery import delivery
@@ -107,7 +108,7 @@ def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
     """Yield the reports of all checks; one that may not look, or meets what nobody thought of, is a report and ends none of the others."""
     asked.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
-        _policy, _state, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), delivery, dns, engines,
+        _policy, _state, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
         places, reader, signatures, pins, model, final, personal, intake, reports_by_mail, mailboxes, export,
     ):  # fmt: skip
         what = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]

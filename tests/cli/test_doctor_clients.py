@@ -1,0 +1,57 @@
+"""`oborona doctor` on clients that are not who they seem."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from oborona.cli.asked import Asked
+from oborona.cli.doctor_clients import ENOUGH, clients
+from oborona.cli.report import State
+from oborona.recheck.ident import Numbers
+from oborona.recheck.journal import Journal
+from oborona.recheck.schema import JOURNAL
+from tests.recheck.entries import make_entry
+
+DOMAINS = [f"d{number}.example" for number in range(6)]
+
+
+def looked(state: Path, ip: str, domains: list[str], *, login: str = "", count: int = ENOUGH) -> list[State]:
+    async def write() -> None:
+        numbers, now = Numbers(1), time.time()
+        async with await Journal.open(state / JOURNAL) as journal:
+            for number in range(count):
+                sender = f"ann@{domains[number % len(domains)]}"
+                journal.append(
+                    make_entry(id=numbers.next(now), time=now, client_ip=ip, sender=sender, login=login)
+                )
+
+    asyncio.run(write())
+    return [one.state for one in clients(Asked(None, state, ()))]
+
+
+def test_strangers_behind_one_private_address_are_told(tmp_path: Path) -> None:
+    assert looked(tmp_path, "172.17.0.1", DOMAINS) == [State.WARN]
+
+
+@pytest.mark.parametrize(
+    ("ip", "domains", "login", "count"),
+    [
+        ("192.0.2.1", DOMAINS, "", ENOUGH),
+        ("127.0.0.1", DOMAINS, "", ENOUGH),
+        ("", DOMAINS, "", ENOUGH),
+        ("10.0.0.5", DOMAINS[:2], "", ENOUGH),
+        ("10.0.0.5", DOMAINS, "joe", ENOUGH),
+        ("10.0.0.5", DOMAINS, "", ENOUGH - 1),
+    ],
+    ids=["public", "loopback", "local program", "an application", "logged in", "few"],
+)
+def test_others_are_not(tmp_path: Path, ip: str, domains: list[str], login: str, count: int) -> None:
+    assert looked(tmp_path, ip, domains, login=login, count=count) == []
+
+
+def test_without_a_journal_nothing_is_said(tmp_path: Path) -> None:
+    assert list(clients(Asked(None, tmp_path, ()))) == []
