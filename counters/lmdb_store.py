@@ -1,6 +1,7 @@
 r"""The counter store on one machine: an LMDB environment, and reading it.
 
     \0version           format, u32
+    \0begun             its birth: `oborona.begun`, as JSON
     \0newest            the last ten-minute bucket that was believed, i64
     \0purge             where the next purge goes on, a key
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
@@ -35,6 +36,7 @@ VERSION: Final = 3
 TAKES_NOTHING: Final = 2  # of a store in which nothing was ever taken back
 VERSION_KEY: Final = b"\0version"
 NEWEST_KEY: Final = b"\0newest"
+BEGUN_KEY: Final = b"\0begun"
 PURGE_KEY: Final = b"\0purge"
 POSITION_KEY: Final = b"\0spool/"
 DOORKEEPER_KEY: Final = b"\0doorkeeper"

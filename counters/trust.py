@@ -83,6 +83,11 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
     return known.failures if known is not None else 0
 
 
+def noted(directory: Path) -> bool:
+    """Whether there was ever a data file in a store."""
+    return (directory / NOTE).exists()
+
+
 def take_note(directory: Path, *, synced: bool, failures: int) -> None:
     """Note that the data file is sound, and how it is written from now on; with syncs it is on the disk first.
 

@@ -11,6 +11,7 @@ from oborona.counters import heavy, record
 from oborona.counters.doorkeeper import SLOT_BYTES
 from oborona.counters.doorkept import NOTE
 from oborona.counters.lmdb_store import (
+    BEGUN_KEY,
     DOORKEEPER_CHANGES_KEY,
     DOORKEEPER_KEY,
     FIRST_RECORD,
@@ -59,7 +60,7 @@ def verify(environment: lmdb.Environment) -> Report:
 
 
 def _note_problem(key: bytes, stored: bytes) -> str:
-    if key == PURGE_KEY:
+    if key in {PURGE_KEY, BEGUN_KEY}:
         return ""
     if key.startswith(DOORKEEPER_CHANGES_KEY):
         return "" if not len(stored) % CHANGE_BYTES else f"{len(stored)} bytes are no whole changes"

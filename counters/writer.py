@@ -20,14 +20,18 @@ from pathlib import Path
 from typing import Final
 
 import lmdb
+import msgspec
 
-from oborona.counters import merge, running, top, verify
+from oborona import begun
+from oborona.counters import merge, running, top, trust, verify
 from oborona.counters.clock import SteadyClock
 from oborona.counters.doorkeeper import Changes
 from oborona.counters.doorkept import Doorkeeper, forget_table
 from oborona.counters.durability import Durability
 from oborona.counters.follow import Collected, Follower
 from oborona.counters.lmdb_store import (
+    BEGUN_KEY,
+    DATA,
     DOORKEEPER_KEY,
     FIRST_RECORD,
     I64,
@@ -39,6 +43,7 @@ from oborona.counters.lmdb_store import (
     TAKES_NOTHING,
     U32,
     VERSION_KEY,
+    Damaged,
     as_store_error,
     check_version,
     note_taking,
@@ -54,6 +59,7 @@ from oborona.counters.spool import sync_directory
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
 from oborona.lock import hold
+from oborona.whole_file import InPlace
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -78,6 +84,7 @@ class CounterWriter:
         durability: with "none" a transaction need not be on the disk when it ends.
         doorkeeper_bytes: size of the table of shingles seen once; 0 = all get records.
         report: told, in words for an admin, what was cut, skipped, grown or failed.
+        state: the folder that keeps which store is expected here; None = nobody does.
 
     Raises:
         StoreBusy: another process writes it; the text names it.
@@ -94,17 +101,19 @@ class CounterWriter:
         durability: Durability = "second",
         doorkeeper_bytes: int = DOORKEEPER_BYTES,
         report: Callable[[str], None] = LOG.warning,
+        state: Path | None = None,
     ) -> None:
         self.directory = Path(directory)
         self._map_bytes = map_bytes
         self._durability = durability
         self._doorkeeper_bytes = doorkeeper_bytes
         self._report = report
+        self._state = state
         with as_store_error(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = hold(self.directory / LOCK, program)
         try:
-            open_or_begin_anew(self.directory, self._open)
+            self._begin()
         except BaseException:
             self._lock.release()
             raise
@@ -116,6 +125,27 @@ class CounterWriter:
     def environment(self) -> lmdb.Environment:
         """The store, for who reads it in this process."""
         return self._store.environment
+
+    def _begin(self, why: str = "") -> None:
+        """Open the store, or begin it anew; what becomes of the one that was expected here is told."""
+        path = self.directory / DATA
+        there = path.exists() and path.stat().st_size > 0
+        if not why and not there and trust.noted(self.directory):
+            why = "was gone or empty"
+        open_or_begin_anew(self.directory, self._open)
+        self._file = InPlace(path)
+        if there and self._new:
+            why = why or "was damaged or another site's, and was set aside"
+        if self._state is not None:
+            if why:
+                begun.lost(self._state, begun.COUNTERS, why)
+            begun.note(self._state, begun.COUNTERS, self._birth, fresh=self._fresh, empty=self._new)
+
+    def _stay(self) -> None:
+        """Leave a data file that is not in place any more: what is counted in it nobody reads."""
+        if not self._file.in_place():
+            self._close_store()
+            self._begin("was taken away, or replaced, while it was in use")
 
     def _open(self) -> None:
         self._store = WriteSide(
@@ -149,6 +179,7 @@ class CounterWriter:
             StoreFull: no room; nothing is lost, the next step tries again.
             StoreError: the spools or the store cannot be used.
         """
+        self._stay()
         collected = self._follower.collect(STEP_BYTES)
         self._behind = collected.more
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
@@ -264,7 +295,7 @@ class CounterWriter:
     def _say_lag(self, lag_s: float) -> None:
         if lag_s >= LAG_S and not self._lags:
             self._lags = True
-            self._report(f"counting is {lag_s:.0f} s behind; nothing is lost, the spools keep what waits")
+            self._report(f"counting is {lag_s:.0f} s behind; the spools keep what waits")
         elif self._lags and lag_s < CAUGHT_UP_S:
             self._lags = False
             self._report("counting has caught up")
@@ -274,6 +305,7 @@ class CounterWriter:
         return min(max(share, PURGE_LEAST), PURGE_MOST)
 
     def _make(self, txn: lmdb.Transaction[bytes]) -> None:
+        self._new = False
         if check_version(txn, self.directory):
             before = migrate(txn)
             if before < TAKES_NOTHING:
@@ -282,6 +314,8 @@ class CounterWriter:
             if txn.stat()["entries"]:
                 raise StoreError(f"{self.directory} holds another program's data")
             txn.put(VERSION_KEY, U32.pack(TAKES_NOTHING))
+            self._new = True
+        self._check_birth(txn)
         if self._doorkeeper is not None:  # this is tried again
             self._doorkeeper.close()
             self._doorkeeper = None
@@ -293,6 +327,21 @@ class CounterWriter:
         except OSError as error:
             txn.delete(DOORKEEPER_KEY)  # so that readers let go of it, too
             self._report(f"no table of shingles seen once, so all get records: {error}")
+
+    def _check_birth(self, txn: lmdb.Transaction[bytes]) -> None:
+        stored = txn.get(BEGUN_KEY)
+        try:
+            birth = None if stored is None else msgspec.json.decode(stored, type=begun.Birth)
+        except msgspec.DecodeError:
+            birth = None
+        self._fresh = birth is None
+        self._birth = birth or begun.born(self.directory)
+        if begun.is_foreign(self._birth, self.directory):
+            raise Damaged(
+                f"the counter store in {self.directory} is of another site: begun with another secret"
+            )
+        if birth is None:
+            txn.put(BEGUN_KEY, msgspec.json.encode(self._birth))
 
     def _apply(
         self, txn: lmdb.Transaction[bytes], collected: Collected, found: Purged | None, bucket: int

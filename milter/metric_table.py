@@ -328,3 +328,19 @@ SECOND_METRICS: Final = (
     Description("oborona_recheck_stuck", "1 while the recheck can't do something.", (), counts=False),
 )
 """Of the one recheck of a machine."""
+
+STORE_METRICS: Final = (
+    Description(
+        "oborona_store_lost_seconds",
+        "When a store was found gone, empty, damaged or another site's and was begun anew, Unix seconds; 0: it never was.",
+        ("store",),
+        counts=False,
+    ),
+    Description(
+        "oborona_store_off",
+        "1 where a store could not be used at the last start and was left as it is.",
+        ("store",),
+        counts=False,
+    ),
+)
+"""Of the stores of a machine."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
+from oborona.begun import Record
 from oborona.milter.metric_table import (
     INTAKE_METRICS,
     METRICS,
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    STORE_METRICS,
     TRAINER_METRICS,
     Description,
 )
@@ -38,8 +41,9 @@ def exposition(
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
     second: SecondStatus | None = None,
+    stores: Mapping[str, Record] = MappingProxyType({}),
 ) -> bytes:
-    """Return the metrics of all workers, and of the reader, the policy's publisher, the trainer, the intake and the second look if they run, as text."""
+    """Return the metrics of all workers, of the reader, the policy's publisher, the trainer, the intake and the second look if they run, and of the stores, as text."""
     registry = CollectorRegistry()
     registry.register(_Collected(statuses))
     registry.register(_OfReader(reader))
@@ -47,6 +51,7 @@ def exposition(
     registry.register(_OfTrainer(trainer))
     registry.register(_OfIntake(intake))
     registry.register(_OfSecond(second))
+    registry.register(_OfStores(stores))
     return generate_latest(registry)
 
 
@@ -107,6 +112,19 @@ class _OfIntake:
                 for labels, value in sorted(_intake_samples(described.name, self._status)):
                     metric.add_metric(labels, value)
             yield metric
+
+
+class _OfStores:
+    def __init__(self, stores: Mapping[str, Record]) -> None:
+        self._stores = stores
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with a sample of each store."""
+        lost, off = (GaugeMetricFamily(one.name, one.help, labels=one.labels) for one in STORE_METRICS)
+        for store, record in self._stores.items():
+            lost.add_metric((store,), record.lost_at)
+            off.add_metric((store,), float(bool(record.off)))
+        yield from (lost, off)
 
 
 class _OfSecond:

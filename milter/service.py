@@ -19,28 +19,23 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from oborona import lock, secret
+from oborona import lock
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
-from oborona.counters.lmdb_store import DATA
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
-from oborona.feedback import schema as word_store
-from oborona.feedback.events import schema as event_log
 from oborona.milter import last_trouble, sockets
-from oborona.milter.backup.marks import check_restored
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
 from oborona.milter.intake import service as intake
 from oborona.milter.log import Format, event, set_up
-from oborona.milter.pinned import schema as pin_store
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.publishing import asking as publishing
 from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
-from oborona.milter.signatures import schema as signature_store
-from oborona.milter.stores import COUNTERS, check_store, open_writer
+from oborona.milter.state import prepare_state
+from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
@@ -49,9 +44,7 @@ from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import Whose
 from oborona.policy.load import Policy, load_policy
-from oborona.recheck import schema
 from oborona.recheck.ident import WORKERS
-from oborona.recheck.schema import JOURNAL
 
 log = logging.getLogger("oborona")
 
@@ -162,39 +155,6 @@ def _told(loaded: Loaded, policy: Policy) -> None:
         folder=str(folders.own),
         **about,
     )
-
-
-def prepare_state(state: Path) -> None:
-    """Make the state folder, the site's secret and the journal's file, where they are missing.
-
-    Raises:
-        StoreForeign: what is there was begun with another secret, or is half of a restore.
-        StoreError: it can't be made or written.
-    """
-    try:
-        state.mkdir(mode=0o750, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{state}: {error.strerror}") from error
-    check_restored(state)
-    counters = state / COUNTERS
-    try:
-        counters.mkdir(exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{counters}: {error.strerror}") from error
-    secret.make(state, (counters / DATA, state / JOURNAL), noted=(counters,))
-    schema.prepare(state / JOURNAL)
-    for shared, file, without in (
-        (signature_store.SHARED, signature_store.FILE, "signatures of the store are not used"),
-        (pin_store.SHARED, pin_store.FILE, "manual overrides are not used"),
-        (word_store.SHARED, word_store.FILE, "nothing is learned"),
-        (event_log.SHARED, event_log.FILE, "nothing that people say is written down"),
-    ):
-        try:
-            shared.open(state / file).close()
-        except StoreVersion:
-            raise
-        except StoreError as error:  # mail goes on with what was known; who reads it looks again and again
-            event(log, logging.ERROR, without, error=error)
 
 
 def check_counters(loaded: Loaded, *, writes: bool) -> None:

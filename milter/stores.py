@@ -74,6 +74,7 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
         map_bytes=asked.map_mib * MIB,
         durability=asked.durability,
         doorkeeper_bytes=asked.doorkeeper_mib * MIB,
+        state=state,
     )
 
 

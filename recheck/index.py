@@ -24,8 +24,9 @@ from oborona import lock
 from oborona.recheck import ident, index_pieces, schema
 from oborona.recheck.index_files import Files, Hours
 from oborona.recheck.index_pieces import Numbers, carrying
-from oborona.sqlite_file import Damaged, explained
+from oborona.sqlite_file import ERRORS, Damaged
 from oborona.types import Shingle
+from oborona.whole_file import InPlace
 
 FOLDER: Final = "index"  # in the state folder
 FOLLOWED: Final = 2000  # arrivals in one step: some 20 ms
@@ -91,6 +92,7 @@ class Index:
         self._journal = journal
         self._max_rows = max_bytes // ROW_BYTES
         self._db: sqlite3.Connection | None = None
+        self._file = InPlace(journal)
         self._files = Files(folder)
         self._lock = lock.hold(folder / "lock", "oborona, following the journal")
         self._since = 0.0  # Unix seconds, when the first row in memory came
@@ -151,9 +153,9 @@ class Index:
             return 0
         try:
             found = db.execute(_ARRIVALS, (self._place, most)).fetchall()
-        except sqlite3.Error as error:
+        except ERRORS as error:
             self._leave()
-            raise explained(error, self._journal) from error
+            raise schema.met(error, self._journal) from error
         if found:
             self._take([(number, stored) for _, number, stored in found if isinstance(stored, bytes)], now)
             self._place = found[-1][0]
@@ -231,7 +233,10 @@ class Index:
         self._show(())
 
     def _connected(self) -> sqlite3.Connection:
+        if not self._file.in_place():  # it was set aside
+            self._leave()
         if self._db is None:
+            self._file = InPlace(self._journal)
             self._db = schema.open_reader(self._journal)
             ((last,),) = self._db.execute(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'arrival'"

@@ -34,6 +34,7 @@ from oborona.recheck import ident, purging, rows, schema, writing
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.trouble import Trouble
+from oborona.whole_file import InPlace
 
 BATCH_S: Final = 0.25  # bounds what kill -9 loses; at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
@@ -54,6 +55,16 @@ _UNFIT: Final = (
     TypeError,
     UnicodeEncodeError,
 )
+
+
+async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
+    """Return a connection, and which file that is of."""
+    while True:
+        file = InPlace(path)
+        db = await asyncio.to_thread(schema.open_writer, path)
+        if file.in_place():
+            return file, await on_its_thread(db)
+        db.close()  # it was begun, or set aside, meanwhile
 
 
 class Journal(Reader):
@@ -98,8 +109,10 @@ class Journal(Reader):
             StoreVersion: written by a newer Oborona.
             StoreError: not ours, damaged, or cannot be written.
         """
-        db = await on_its_thread(await asyncio.to_thread(schema.open_writer, path))
-        return cls(path, db, batch_s=batch_s, clock=clock)
+        file, db = await _opened(path)
+        journal = cls(path, db, batch_s=batch_s, clock=clock)
+        journal._file = file
+        return journal
 
     @property
     def waiting(self) -> int:
@@ -204,7 +217,7 @@ class Journal(Reader):
         try:
             async with self._transaction:
                 try:
-                    await self._db.execute("BEGIN IMMEDIATE")
+                    await self._begin()
                     gone = await purging.delete_oldest(
                         self._db,
                         cutoff=cutoff,
@@ -218,9 +231,22 @@ class Journal(Reader):
                     await self._db.rollback()
                     raise
                 await purging.shrink(self._db)
-        except sqlite3.Error as error:
-            raise sqlite_file.explained(error, self.path) from error
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
         return gone
+
+    async def _begin(self) -> None:
+        """Begin a transaction in the file that has the journal's name: one that is gone is begun anew, one that was set aside is left."""
+        while True:
+            if not self._file.in_place():
+                await asyncio.to_thread(schema.prepare, self.path)
+                left = self._db
+                self._file, self._db = await _opened(self.path)
+                await left.close()
+            await self._db.execute("BEGIN IMMEDIATE")
+            if self._file.in_place():  # nobody sets it aside from here on
+                return
+            await self._db.rollback()
 
     async def _run(self) -> None:
         """Write what waits, until the journal is closed."""
@@ -255,8 +281,10 @@ class Journal(Reader):
             batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
             try:
                 await self._write(batch)
-            except sqlite3.Error as error:
-                failure = sqlite_file.explained(error, self.path)
+            except sqlite_file.ERRORS as error:
+                failure = schema.met(error, self.path)
+            except StoreError as error:
+                failure = error
             except Exception as error:  # noqa: BLE001 - the barrier of this task: without it nothing is journaled
                 _log.exception("journal: a fault of ours; the entries wait")
                 failure = StoreError(f"{self.path}: {error}")
@@ -280,7 +308,7 @@ class Journal(Reader):
         try:
             async with self._transaction:
                 try:
-                    await self._db.execute("BEGIN IMMEDIATE")
+                    await self._begin()
                     added = await writing.insert(self._db, batch, policies)
                     await self._db.execute("COMMIT")
                 except BaseException:

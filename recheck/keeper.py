@@ -18,6 +18,7 @@ from oborona.counters.clock import SteadyClock
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
 from oborona.recheck.journal import WINDOW_S, Journal
+from oborona.recheck.watching import watched
 
 STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
 STEP_PAUSE_S: Final = 0.05  # between steps while there is something to do
@@ -56,7 +57,7 @@ async def keep(
     Raises:
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
     """
-    async with await Journal.open(path) as journal:
+    async with await Journal.open(path) as journal, watched(path, stop):
         newest = await journal.recent(1)
         steady = SteadyClock(bucket_of(newest[0].time) if newest else None)
         jumped = False  # said once

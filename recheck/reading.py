@@ -18,6 +18,7 @@ from oborona import sqlite_file
 from oborona.errors import StoreError
 from oborona.recheck import ident, rows, schema, texts
 from oborona.recheck.entry import Entry, Late, Went
+from oborona.whole_file import InPlace
 
 FOUND: Final = (
     100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
@@ -67,6 +68,11 @@ class Reader:
     def __init__(self, path: Path, db: aiosqlite.Connection) -> None:
         self.path = path
         self._db = db
+        self._file = InPlace(path)
+
+    def in_place(self) -> bool:
+        """Whether the file that is read is still the journal: it may have been set aside."""
+        return self._file.in_place()
 
     @classmethod
     async def open(cls, path: Path) -> Self:
@@ -260,8 +266,8 @@ class Reader:
     async def _fetch(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         try:
             return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
-        except sqlite3.Error as error:
-            raise sqlite_file.explained(error, self.path) from error
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
 
 
 def entry_of(row: tuple[Any, ...]) -> Entry:

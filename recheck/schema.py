@@ -11,7 +11,8 @@
 
 WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
 lose the last commits, and its file stays whole. Damage is looked for where it costs nothing: in the header, the
-schema and at the end of each table; a page that rots in the middle is met by whoever reads it.
+schema, in the file's length and at the end of each table; a page that rots in the middle is met by whoever reads it, who leaves a note, by
+which the keeper reads all of it and sets it aside.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable
-from itertools import count
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from oborona import begun
 from oborona.errors import StoreError
 from oborona.lock import hold
 from oborona.recheck.ident import EPOCH, TIME_SHIFT
+from oborona.sqlite_damage import is_cut_short, set_aside
 from oborona.sqlite_file import (
     Damaged,
     Format,
@@ -35,6 +38,7 @@ from oborona.sqlite_file import (
     connect,
     explained,
     migrate,
+    part_of,
 )
 
 JOURNAL: Final = "journal.db"  # in the state folder
@@ -150,15 +154,16 @@ VERSION: Final = len(MIGRATIONS)
 FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a journal")
 
 _log = logging.getLogger("oborona.journal")
-_PARTS: Final = ("-shm", "-wal", "")  # the file last: until it has gone, the next start sets the rest aside
+SUSPECT: Final = ".suspect"  # beside the journal, while somebody has met damage in it and nobody has looked
 
 
 def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
-    """Make the journal ready, once, before the processes that write it are started.
+    """Make the journal ready: before the processes that write it are started, and when one of them finds it gone or damaged.
 
     A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a new one
-    begun, so that mail goes on; what the old one holds can still be had with `sqlite3 FILE .recover`.
-    Several units may start at once: one prepares, the others wait for it, by a lock beside the file.
+    begun, so that mail goes on; what the old one holds can still be had with `sqlite3 FILE .recover`. Whether it is damaged is
+    looked for at its ends and in its length, and in all of it where somebody has met damage: `suspect`.
+    Several processes may do this at once: one prepares, the others wait for it, by a lock beside the file.
 
     Args:
         path: the journal; its folder exists.
@@ -173,33 +178,64 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
         StoreError: not ours, or cannot be opened or written.
     """
     with hold(path.with_suffix(".lock"), "oborona, preparing the journal", patience_s=PREPARE_S):
-        try:
-            open_writer(path).close()
-        except Damaged as damage:
-            aside = _set_aside(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now())))
-            open_writer(path).close()
-            _log.error("journal: %s; set aside whole as %s, a new one is begun", damage, aside)
-            return aside
-    return None
+        doubt = suspected(path)
+        damage = _damage(path, doubt)
+        if damage is None:
+            if doubt:
+                _log.warning("journal: %s: all of it can be read, though somebody met this: %s", path, doubt)
+                _forget_doubt(path)
+            return None
+        aside = set_aside(path, "damaged", now())
+        _forget_doubt(path)
+        words = str(damage).removeprefix(f"{path}: ")
+        begun.lost(path.parent, path.name, f"{words}, and was set aside whole as {aside}")
+        open_writer(path).close()
+        return aside
 
 
-def _set_aside(path: Path, stamp: str) -> Path:
-    """Rename the file and what SQLite keeps beside it; what was set aside before stays."""
-    stem = f"{path.name}.damaged-{stamp}"
-    names = (path.with_name(stem if not number else f"{stem}-{number}") for number in count())
-    aside = next(name for name in names if not any(_part(name, suffix).exists() for suffix in _PARTS))
+def met(error: Exception, path: Path) -> StoreError:
+    """Return what an error of SQLite means; of damage, leave a note for the keeper, who looks at all of the file."""
+    found = explained(error, path)
+    if isinstance(found, Damaged):
+        suspect(path, str(found))
+    return found
+
+
+def suspect(path: Path, why: str) -> None:
+    """Leave a note that the journal may be damaged; never raises."""
+    with suppress(OSError):
+        if not suspected(path):
+            part_of(path, SUSPECT).write_text(f"{why}\n", "utf-8", "replace")
+
+
+def suspected(path: Path) -> str:
+    """Return why the journal may be damaged; empty = nobody has said so."""
     try:
-        for suffix in _PARTS:
-            part = _part(path, suffix)
-            if part.exists():
-                part.rename(_part(aside, suffix))
+        return part_of(path, SUSPECT).read_text("utf-8", "replace").strip() or "?"
+    except OSError:
+        return ""
+
+
+def _forget_doubt(path: Path) -> None:
+    try:
+        part_of(path, SUSPECT).unlink(missing_ok=True)
     except OSError as error:
         raise explained(error, path) from error
-    return aside
 
 
-def _part(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def _damage(path: Path, doubt: str) -> Damaged | None:
+    """Return how a file is damaged; a missing one is made, an older one brought up."""
+    try:
+        with closing(open_writer(path)) as db, closed_on_error(db, path):
+            if is_cut_short(db, path):
+                return Damaged(f"{path}: is damaged (it is shorter than its pages)")
+            for check in ("quick_check", "integrity_check") if doubt else ():  # the second reads indexes, too
+                (found,) = db.execute(f"PRAGMA {check}(1)").fetchone()
+                if found != "ok":
+                    return Damaged(f"{path}: is damaged ({found})")
+    except Damaged as damage:
+        return damage
+    return None
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -211,9 +247,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """
     db = connect(path, write=True)
     with closed_on_error(db, path):
-        if (
-            checked_version(db, path, FORMAT) == 0
-        ):  # both only work before the first table, and auto_vacuum always writes
+        new = checked_version(db, path, FORMAT) == 0
+        if new:  # both only work before the first table, and auto_vacuum always writes
             db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("PRAGMA journal_mode = WAL")
@@ -224,6 +259,9 @@ def open_writer(path: Path) -> sqlite3.Connection:
         )  # what is purged is overwritten where that costs no extra page
         migrate(db, FORMAT)
         _check_ends(db)
+        birth, fresh = begun.carry(db, path.parent)
+    if fresh:
+        begun.note(path.parent, path.name, birth, fresh=True, empty=new)
     return db
 
 

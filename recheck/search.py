@@ -10,7 +10,6 @@ What is searched is what the journal has: every message that was judged whole.  
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -124,15 +123,15 @@ class Search:
                 found = _found(row)
                 if found is not None:
                     yield found
-        except sqlite3.Error as error:
-            raise sqlite_file.explained(error, self._path) from error
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self._path) from error
 
     def oldest(self) -> float | None:
         """Return when the oldest message came that the journal has, Unix seconds; None where it has none."""
         try:
             found = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
-        except sqlite3.Error as error:
-            raise sqlite_file.explained(error, self._path) from error
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self._path) from error
         return None if found is None else float(found[0])
 
 

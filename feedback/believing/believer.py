@@ -13,7 +13,6 @@ An event that makes our own code fail is decided as unreadable: it must not stop
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ from oborona.feedback.believing.spoken import KINDS, Keys, Spoken, spoken
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Decision, Stored, Way, What
 from oborona.feedback.store import Store
+from oborona.sqlite_file import ERRORS
 
 AT_ONCE: Final = 16  # events with a message of their own: 50 ms
 AT_ONCE_SMALL: Final = 200  # reads and deletions
@@ -140,7 +140,7 @@ class Believer:
                 db.execute("SAVEPOINT one")
                 try:
                     decision = decide_event(db, one, about[one.id], asked_for=wanted[one.id], now=now)
-                except sqlite3.Error:
+                except ERRORS:
                     raise
                 except Exception as error:  # a fault of ours must not stop the events behind this one
                     log.exception("event %d can't be decided: a fault of ours", one.id)

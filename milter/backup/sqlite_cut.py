@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from oborona.sqlite_file import closed_on_error, connect, explained
+from oborona.sqlite_file import ERRORS, closed_on_error, connect, explained
 
 
 class SqliteCut:
@@ -70,7 +70,7 @@ class SqliteCut:
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             with closing(sqlite3.connect(target)) as made:
                 self._readers[path].backup(made)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *ERRORS) as error:
             raise explained(error, target) from error
 
     def close(self) -> None:

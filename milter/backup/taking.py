@@ -46,9 +46,9 @@ WORKING: Final = "lock"  # in the unfinished one: who writes it
 MADE_ANEW: Final = frozenset(
     {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, MARK}
 )  # counters are copied by themselves
-NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new")
+NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"
-DAMAGED: Final = ".damaged-"  # what was set aside for people to look at
+SET_ASIDE: Final = (".damaged-", ".foreign-")  # for people to look at
 MOST_SETTING: Final = (
     16 << 20
 )  # bytes of a file that a setting names: keys and tokens, not databases of places
@@ -208,7 +208,7 @@ def _copy_plain(state: Path, target: Path) -> None:
     for path in sorted(state.iterdir()):
         if (
             path.name in MADE_ANEW
-            or DAMAGED in path.name
+            or any(word in path.name for word in SET_ASIDE)
             or path.suffix == DATABASE
             or path.name.startswith((".", ASIDE))
             or path.name.endswith(NOT_OURS)
@@ -253,6 +253,8 @@ def _copy_tree(source: Path, target: Path) -> None:
     """Copy a folder of the daemon's, whose links are nobody's: root may read what its user may not."""
     target.mkdir(mode=0o700)
     for path in sorted(source.iterdir()):
+        if path.name.startswith("."):  # being written
+            continue
         if path.is_dir() and not path.is_symlink():
             _copy_tree(path, target / path.name)
         elif path.is_file() and not path.is_symlink():

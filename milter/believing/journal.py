@@ -98,6 +98,8 @@ class Journal:
             raise
 
     async def _opened(self) -> Reader:
+        if self._reader is not None and not self._reader.in_place():
+            await self._closed()
         if self._reader is None:
             self._reader = await Reader.open(self._path)
         return self._reader

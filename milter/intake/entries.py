@@ -49,6 +49,8 @@ class LazyEntries:
             await reader.close()
 
     async def _open(self) -> Reader:
+        if self._reader is not None and not self._reader.in_place():
+            await self.close()
         if self._reader is None:
             opened = await Reader.open(self._path)
             if self._reader is not None:  # by another question meanwhile

@@ -24,6 +24,7 @@ from oborona.milter.personal.schema import SHARED
 from oborona.milter.personal.store import COLUMNS, read
 from oborona.recheck.reading import on_its_thread
 from oborona.reputation.personal import NOBODY, Personal, mail_address
+from oborona.sqlite_file import ERRORS
 
 LOOK_S: Final = 0.25  # between looks at the store
 READ_S: Final = 0.5  # that reading one person may take; then policy decides alone
@@ -183,7 +184,7 @@ class FollowedPersons:
 
     async def _failed(self, error: Exception) -> None:
         self._say(error)
-        if isinstance(error, sqlite3.Error):  # what is open may be damaged: it is opened anew
+        if isinstance(error, ERRORS):  # what is open may be damaged: it is opened anew
             await self.close()
 
     def _say(self, error: Exception) -> None:

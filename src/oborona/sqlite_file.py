@@ -4,24 +4,31 @@
 released is never changed; the next one is added below it.
 
 A file that any number of processes write is a `SharedFile`. A damaged one is left where it is, for it holds people's work, and the error says how it
-is mended.
+is mended. Each file carries its birth (`oborona.begun`): one that is begun in the stead of another, at a start or while it is in use, is told.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
+from oborona import begun
 from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
+from oborona.whole_file import InPlace
 
 BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 MODE: Final = 0o640  # who wrote to whom, and what a filter looks for, is nobody else's business
 _FORBIDDEN: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+PARTS: Final = ("-shm", "-wal", "")  # the file last: until it has gone, the next start sets the rest aside
+
+ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite's module raises of a file: the second is of an error text of SQLite's that quotes damaged octets."""
 
 
 class Damaged(StoreError):  # noqa: N818 - reads as what happened
@@ -52,6 +59,10 @@ def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
             if absent:
                 raise StoreError(f"{path}: {absent}; has Oborona run with this state folder?")
             path.touch(mode=MODE)
+        for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
+            part = part_of(path, suffix)
+            if part.exists() and not stat.S_ISREG(part.stat().st_mode):
+                raise Damaged(f"{path}: is damaged ({part.name} is no plain file)")
         address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
         # aiosqlite works on it in a thread of its own, one call at a time.
         return sqlite3.connect(
@@ -66,7 +77,7 @@ def closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Close the connection if what is done with it fails; errors of SQLite come out as `StoreError`."""
     try:
         yield
-    except sqlite3.Error as error:
+    except ERRORS as error:
         db.close()
         raise explained(error, path) from error
     except BaseException:
@@ -82,7 +93,7 @@ def explained(error: Exception, path: Path) -> StoreError:
         return StoreFull(f"{path}: no room left on the disk")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
-    if code in _DAMAGED:
+    if code in _DAMAGED or isinstance(error, UnicodeDecodeError):
         return Damaged(f"{path}: is damaged ({error})")
     if isinstance(error, PermissionError) or (code in _FORBIDDEN and not _allowed(path)):
         return StoreForbidden(f"{path}: Permission denied")
@@ -90,6 +101,11 @@ def explained(error: Exception, path: Path) -> StoreError:
         return StoreError(f"{path}: {error.strerror or error}")
     name = getattr(error, "sqlite_errorname", "")
     return StoreError(f"{path}: {error}{f' [{name}]' if name else ''}")
+
+
+def part_of(path: Path, suffix: str) -> Path:
+    """Return a file that SQLite keeps beside another."""
+    return path.with_name(path.name + suffix)
 
 
 def _allowed(path: Path) -> bool:
@@ -166,8 +182,11 @@ class Shared(NamedTuple):
                 for statement in (*(self.first if new else ()), *self.each):
                     db.execute(statement)
                 migrate(db, self.format)
+                birth, fresh = begun.carry(db, path.parent)
         except Damaged as damage:
             raise self._mended(damage) from damage
+        if fresh:
+            begun.note(path.parent, path.name, birth, fresh=True, empty=new)
         return db
 
     def told(self, error: Exception, path: Path) -> StoreError:
@@ -197,6 +216,7 @@ class SharedFile:
     def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path = path
         self._db = self.shared.open(path, make=make)
+        self._file = InPlace(path)
 
     def __enter__(self) -> Self:
         return self
@@ -211,6 +231,9 @@ class SharedFile:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All that is written within, or nothing; nobody else writes meanwhile."""
+        if not self._file.in_place():
+            self._db.close()
+            self._db, self._file = self.shared.open(self.path), InPlace(self.path)
         with self.told():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -226,7 +249,7 @@ class SharedFile:
         """Errors of SQLite within come out as `StoreError`."""
         try:
             yield self._db
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise self.shared.told(error, self.path) from error
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:

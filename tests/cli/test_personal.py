@@ -16,7 +16,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_personal import personal
 from oborona.cli.report import State
 from oborona.milter.personal.schema import FILE
-from oborona.milter.service import prepare_state
+from oborona.milter.state import prepare_state
 from oborona.recheck.ident import from_text, sign
 from tests.cli.journaled import LUNCH, journal, policy
 

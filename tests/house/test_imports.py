@@ -28,7 +28,19 @@ MAY_IMPORT = {
     },
     "config": set[str](),
 }
-EVERYONE = {"types", "errors", "lock", "secret", "sqlite_file", "whole_file", "toml", "dns", "domains"}
+EVERYONE = {
+    "types",
+    "errors",
+    "lock",
+    "secret",
+    "begun",
+    "sqlite_file",
+    "sqlite_damage",
+    "whole_file",
+    "toml",
+    "dns",
+    "domains",
+}
 PURE = [
     "message",
     "authentication",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from oborona.begun import Record
 from oborona.feedback.word import Kind, State
 from oborona.milter.metric_table import (
     INTAKE_METRICS,
@@ -18,6 +20,7 @@ from oborona.milter.metric_table import (
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    STORE_METRICS,
     TRAINER_METRICS,
 )
 from oborona.milter.metrics import exposition
@@ -37,6 +40,7 @@ from oborona.milter.status import (
 from oborona.policy.signatures import Flag
 from oborona.types import Action, Mode, Stage
 
+STORES = {"journal.db": Record(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")}
 EVERY = {
     one.name
     for one in (
@@ -46,6 +50,7 @@ EVERY = {
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *STORE_METRICS,
     )
 }
 POLICY = PolicyStatus(
@@ -159,8 +164,9 @@ def families(
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
     second: SecondStatus | None = None,
+    stores: Mapping[str, Record] = MappingProxyType({}),
 ) -> dict[str, Metric]:
-    said = exposition(statuses, reader, policy, trainer, intake, second).decode()
+    said = exposition(statuses, reader, policy, trainer, intake, second, stores).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
 
@@ -276,7 +282,7 @@ def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND)
+    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES)
     assert read.keys() == EVERY
     for one in (
         *METRICS,
@@ -285,6 +291,7 @@ def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *STORE_METRICS,
     ):
         family = read[one.name]
         assert family.type == one.kind
@@ -298,6 +305,20 @@ def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
     read = families([])
     assert read.keys() == EVERY
     assert not any(family.samples for family in read.values())
+
+
+def test_a_store_that_was_lost_or_is_off_is_told() -> None:
+    off = {"personal.db": Record(mark="cd", since=0.0, off="is damaged")}
+    read = families([], stores=STORES | off)
+    found = {
+        (one.name, sample.labels["store"]): sample.value for one in read.values() for sample in one.samples
+    }
+    assert found == {
+        ("oborona_store_lost_seconds", "journal.db"): 1.8e9,
+        ("oborona_store_lost_seconds", "personal.db"): 0.0,
+        ("oborona_store_off", "journal.db"): 0.0,
+        ("oborona_store_off", "personal.db"): 1.0,
+    }
 
 
 def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
@@ -316,6 +337,7 @@ def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *STORE_METRICS,
     ):
         name = f"{one.name}_total" if one.counts else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
@@ -358,6 +380,7 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             *TRAINER_METRICS,
             *INTAKE_METRICS,
             *SECOND_METRICS,
+            *STORE_METRICS,
         )
     }
     expression = str(alert["expr"])

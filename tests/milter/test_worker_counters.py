@@ -18,7 +18,7 @@ from oborona.milter.entrances import Entrance
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.publisher import Publisher
-from oborona.milter.service import prepare_state
+from oborona.milter.state import prepare_state
 from oborona.milter.status import STATUS
 from oborona.milter.worker import Worker
 from oborona.policy.fact_table import SCHEMA

@@ -163,14 +163,55 @@ async def test_any_byte_that_rots_gives_an_error_of_ours_or_none(tmp_path: Path)
             continue
 
 
-@pytest.mark.parametrize("place", ["missing/journal.db", "file/journal.db", "folder"])
+@pytest.mark.parametrize("place", ["missing/journal.db", "file/journal.db"])
 async def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError, match=place.removesuffix(".db")):  # or its lock
         schema.prepare(tmp_path / place)
     with pytest.raises(StoreError, match=place):
         await Journal.open(tmp_path / place)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+async def test_a_folder_in_its_place_is_set_aside(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "journal.db"
+    (tmp_path / f"journal.db{suffix}" / "within").mkdir(parents=True)
+    aside = schema.prepare(path)
+    assert aside is not None
+    assert (aside.with_name(aside.name + suffix) / "within").is_dir()
+    await fill(path, 1)
+
+
+async def test_a_journal_that_is_shorter_than_its_pages_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a killed daemon leaves it: the log has the first page, by which SQLite tells how long the file should be."""
+    path, copy = tmp_path / "live.db", tmp_path / "journal.db"
+    await fill(path, 400)
+    with closing(schema.open_writer(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("UPDATE tally SET rows = rows")
+        db.execute("PRAGMA user_version = 5")
+        for suffix in ("", "-wal"):
+            part = path.with_name(path.name + suffix).read_bytes()
+            copy.with_name(copy.name + suffix).write_bytes(part if suffix else part[: len(part) // 2])
+    aside = schema.prepare(copy)
+    assert aside is not None, "SQLite opens it without a word"
+    assert str(aside) in caplog.text
+    assert "begun anew" in caplog.text
+    await fill(copy, 1)
+    assert schema.prepare(copy) is None
+
+
+def test_an_error_text_that_is_no_unicode_is_damage(tmp_path: Path) -> None:
+    """SQLite quotes the damaged schema in its error, and the octets of that need not be UTF-8."""
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    whole = path.read_bytes()
+    place = whole.index(b"CREATE TABLE tally")
+    path.write_bytes(whole[:place] + b"\xc3\x28" + whole[place + 2 :])
+    with pytest.raises(sqlite_file.Damaged):
+        schema.open_writer(path)
 
 
 def test_errors_of_sqlite_are_told_in_an_admins_words() -> None:

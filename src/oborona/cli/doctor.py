@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -38,6 +37,7 @@ from oborona.cli.doctor_postfix import postfix
 from oborona.cli.doctor_reader import reader
 from oborona.cli.doctor_reports import reports as reports_by_mail
 from oborona.cli.doctor_signatures import signatures
+from oborona.cli.doctor_stores import stores
 from oborona.cli.doctor_traffic import traffic
 from oborona.cli.exim import exim
 from oborona.cli.output import echo, echo_json
@@ -47,6 +47,7 @@ from oborona.errors import OboronaError, StoreError
 from oborona.milter.stores import COUNTERS
 from oborona.recheck.reading import Reader
 from oborona.recheck.schema import JOURNAL
+from oborona.sqlite_file import ERRORS
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
 
@@ -108,13 +109,13 @@ def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
     """Yield the reports of all checks; one that may not look, or meets what nobody thought of, is a report and ends none of the others."""
     asked.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
-        _policy, _state, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
+        _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
         places, reader, signatures, pins, model, final, personal, intake, reports_by_mail, mailboxes, export,
     ):  # fmt: skip
         what = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:
             yield from check(asked)
-        except (PermissionError, OboronaError, sqlite3.Error) as error:
+        except (PermissionError, OboronaError, *ERRORS) as error:
             words = error.strerror if isinstance(error, PermissionError) else str(error)
             file = f"{error.filename}: " if isinstance(error, PermissionError) and error.filename else ""
             yield Report(

@@ -18,6 +18,7 @@ from oborona.milter.metric_table import (
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    STORE_METRICS,
     TRAINER_METRICS,
 )
 from oborona.policy.checks import FINDINGS
@@ -33,7 +34,14 @@ from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped import MANIFEST
 from oborona.types import Metric, Span, Stage
 
-_OF_MACHINE: Final = (*READER_METRICS, *POLICY_METRICS, *TRAINER_METRICS, *INTAKE_METRICS, *SECOND_METRICS)
+_OF_MACHINE: Final = (
+    *READER_METRICS,
+    *POLICY_METRICS,
+    *TRAINER_METRICS,
+    *INTAKE_METRICS,
+    *SECOND_METRICS,
+    *STORE_METRICS,
+)
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 

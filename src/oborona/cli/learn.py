@@ -30,7 +30,8 @@ from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
 from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
 from oborona.feedback.word import Heard, Kind, Source, State, Word
 from oborona.message.shingles import Hasher
-from oborona.milter.service import prepare_state, site_name
+from oborona.milter.service import site_name
+from oborona.milter.state import prepare_state
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import verify
 from oborona.recheck.reading import Reader

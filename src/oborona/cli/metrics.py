@@ -6,6 +6,7 @@ import time
 
 import click
 
+from oborona import begun
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.milter.metrics import exposition
@@ -32,5 +33,6 @@ def metrics(asked: Asked) -> None:
         read_one(state, TrainerStatus, now),
         read_one(state, IntakeStatus, now),
         read_one(state, SecondStatus, now),
+        begun.all_of(state),
     )
     echo(said.rstrip(b"\n"))

@@ -29,7 +29,7 @@ from oborona.milter.backup.manifest import MANIFEST, SUMS, read, seal
 from oborona.milter.backup.marks import MARK
 from oborona.milter.backup.restoring import restore
 from oborona.milter.backup.taking import take
-from oborona.milter.service import prepare_state
+from oborona.milter.state import prepare_state
 from tests.peers.oborona import PROGRAM, SETTINGS, Oborona
 from tests.peers.postfix import Postfix, available
 from tests.whole.gate import eventually

@@ -15,7 +15,7 @@ from oborona.milter.backup.manifest import MANIFEST, SUMS, Manifest, digest
 from oborona.milter.backup.marks import MARK, check_restored
 from oborona.milter.backup.restoring import restore
 from oborona.milter.backup.taking import UNFINISHED, take
-from oborona.milter.service import prepare_state
+from oborona.milter.state import prepare_state
 from tests.peers.oborona import SETTINGS
 
 OF_OTHERS = 4242  # a user without a name

@@ -27,10 +27,10 @@ from oborona.milter.believing.process import Believing
 from oborona.milter.journaled import entry_of
 from oborona.milter.personal.schema import FILE as PERSONAL
 from oborona.milter.personal.store import Store as Persons
-from oborona.milter.service import prepare_state
 from oborona.milter.signatures.rows import State as SignatureState
 from oborona.milter.signatures.schema import FILE as SIGNATURES
 from oborona.milter.signatures.store import Store as Signatures
+from oborona.milter.state import prepare_state
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy

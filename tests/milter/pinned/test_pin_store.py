@@ -16,7 +16,7 @@ from oborona.milter.pinned import schema
 from oborona.milter.pinned import store as store_of
 from oborona.milter.pinned.rows import Change, What, signed, unsigned
 from oborona.milter.pinned.store import CLEARED_S, LOG_S, Store
-from oborona.milter.service import prepare_state
+from oborona.milter.state import prepare_state
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Book, NoPins, Pin
 from oborona.types import Shingle

@@ -1,0 +1,199 @@
+"""What was begun in a state folder, and since when: so that a store that is lost, emptied or another site's is never begun anew without a word.
+
+    STORE              carries its birth: a random mark, the check value of the site's secret (`secret.known`), the time
+    begun/STORE.json   beside the stores: which birth is expected there, and when an earlier one was lost
+
+Both are made together.  A store with another mark than expected was begun anew, or another file was put in its place; one with another
+check value is another site's.  A record that is missing or damaged is made again from the store, which is how a state of an older Oborona gets its records.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona.errors import StoreError
+from oborona.secret import NOTE
+from oborona.whole_file import write_whole
+
+FOLDER: Final = "begun"  # in the state folder
+COUNTERS: Final = "counters/data.mdb"  # the store of counts, as records name it
+MARK_BYTES: Final = 8
+TOLD_S: Final = 30 * 86_400.0  # so long an admin is told that a store was lost
+
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS begun (mark TEXT NOT NULL, known TEXT NOT NULL, since REAL NOT NULL)"
+)
+_log = logging.getLogger("oborona.state")
+
+
+class Birth(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store carries."""
+
+    mark: str  # hexadecimal digits
+    known: str  # of the secret that it was begun with; empty = there was no note of it
+    since: float  # Unix seconds
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a store, beside it."""
+
+    mark: str  # of the birth that is expected; empty = none yet
+    since: float  # of that birth, Unix seconds
+    lost: str = ""  # how the one before was lost; empty = none was
+    lost_at: float = 0.0  # when that was found, Unix seconds
+    off: str = ""  # why it can't be used since the last start; empty = it can
+
+
+def born(folder: Path) -> Birth:
+    """Return a new birth for a store in a folder that has a note of its secret, or has none."""
+    return Birth(mark=secrets.token_hex(MARK_BYTES), known=known(folder), since=time.time())
+
+
+def known(folder: Path) -> str:
+    """Return the check value of the secret that a folder was begun with; empty where there is none, or it can't be read."""
+    try:
+        return (folder / NOTE).read_text("ascii").strip()
+    except (OSError, UnicodeError):
+        return ""
+
+
+def is_foreign(birth: Birth, folder: Path) -> bool:
+    """Whether a store was begun with another secret than its folder."""
+    ours = known(folder)
+    return bool(ours and birth.known and birth.known != ours)
+
+
+def carried(db: sqlite3.Connection) -> Birth | None:
+    """Return the birth that a SQLite file carries; None = it has none.
+
+    Raises:
+        sqlite3.Error, UnicodeDecodeError: the file can't be read.
+    """
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'begun'").fetchone() is None:
+        return None
+    row = db.execute("SELECT mark, known, since FROM begun LIMIT 1").fetchone()
+    return None if row is None else Birth(mark=str(row[0]), known=str(row[1]), since=float(row[2]))
+
+
+def carry(db: sqlite3.Connection, folder: Path) -> tuple[Birth, bool]:
+    """Return the birth of a SQLite file, and whether it got it now, because it had none.
+
+    Raises:
+        sqlite3.Error, UnicodeDecodeError: the file can't be read or written.
+    """
+    birth = carried(db)
+    if birth is not None:
+        if not birth.known and (ours := known(folder)):  # begun by a tool before the secret was there
+            db.execute("UPDATE begun SET known = ?", (ours,))
+        return birth, False
+    birth = born(folder)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.execute(_TABLE)
+        db.execute(
+            "INSERT INTO begun SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM begun)",
+            (birth.mark, birth.known, birth.since),
+        )
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    found = carried(db)
+    assert found is not None
+    return found, found.mark == birth.mark
+
+
+def read(state: Path, store: str) -> Record | None:
+    """Return what is known of a store; None = nothing, or the record can't be read."""
+    try:
+        return msgspec.json.decode(_path(state, store).read_bytes(), type=Record)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def note(state: Path, store: str, birth: Birth, *, fresh: bool, empty: bool = True) -> None:
+    """Keep which birth a store has; tell it where another one was expected.  Never raises: without a record, the store goes on.
+
+    Args:
+        state: the state folder.
+        store: its file, as seen from there.
+        birth: that it carries.
+        fresh: it got its birth now.
+        empty: nothing was in it when it got its birth.
+    """
+    before = read(state, store)
+    if before is not None and before.mark not in {"", birth.mark}:
+        if fresh and empty:
+            before = lost(state, store, "was gone or empty")
+        else:
+            _log.warning(
+                "%s: another file was put in its place, of %s; what that has is used",
+                state / store,
+                time.strftime("%Y-%m-%d %H:%M", time.localtime(birth.since)),
+            )
+    elif before is None and not fresh:
+        _log.warning("%s: there was no record of it in %s; made again", state / store, state / FOLDER)
+    elif before is not None and before.mark and not before.off:
+        return
+    loss = {} if before is None else {"lost": before.lost, "lost_at": before.lost_at}
+    _write(state, store, Record(mark=birth.mark, since=birth.since, **loss))  # type: ignore[arg-type]
+
+
+def lost(state: Path, store: str, why: str) -> Record:
+    """Tell that a store was lost and is begun anew; keep that, and return it.  Never raises.
+
+    Args:
+        state: the state folder.
+        store: its file, as seen from there.
+        why: what became of it.
+    """
+    before = read(state, store)
+    begun = before is not None and before.mark and time.strftime("%Y-%m-%d", time.localtime(before.since))
+    _log.error(
+        "%s%s %s: begun anew, what it held is not known any more; put it back with `oborona restore` from a backup, if there is one",
+        state / store,
+        f" (begun {begun})" if begun else "",
+        why,
+    )
+    record = Record(mark="", since=0.0, lost=why, lost_at=time.time())
+    _write(state, store, record)
+    return record
+
+
+def off(state: Path, store: str, why: str) -> None:
+    """Keep that a store can't be used, and why; never raises."""
+    before = read(state, store)
+    record = before or Record(mark="", since=0.0)
+    _write(state, store, msgspec.structs.replace(record, off=why))
+
+
+def all_of(state: Path) -> dict[str, Record]:
+    """Return all records that can be read, by store."""
+    found = {}
+    for path in sorted((state / FOLDER).glob("*.json")):
+        store = path.name.removesuffix(".json").replace("%", "/")
+        record = read(state, store)
+        if record is not None:
+            found[store] = record
+    return found
+
+
+def _path(state: Path, store: str) -> Path:
+    return state / FOLDER / f"{store.replace('/', '%')}.json"
+
+
+def _write(state: Path, store: str, record: Record) -> None:
+    path = _path(state, store)
+    try:
+        path.parent.mkdir(mode=0o750, exist_ok=True)
+        write_whole(path, msgspec.json.encode(record))
+    except (OSError, StoreError) as error:
+        _log.error("what was begun is not noted: %s", error)

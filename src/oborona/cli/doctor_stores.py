@@ -1,0 +1,80 @@
+"""What `oborona doctor` says of the stores as files: is each the one that was begun here, was one lost, is one damaged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from oborona import begun
+from oborona.cli.asked import Asked
+from oborona.cli.report import Report, State
+from oborona.errors import StoreError
+from oborona.lock import holder
+from oborona.recheck.schema import JOURNAL, suspected
+from oborona.sqlite_file import closed_on_error, connect
+
+PUT_BACK: Final = (
+    "stop the daemon and put it back from a backup (`oborona restore`); started without, it begins anew"
+)
+
+
+def stores(asked: Asked) -> Iterator[Report]:
+    """Look at every store that was begun here."""
+    found = begun.all_of(asked.state)
+    wrong = [
+        report
+        for store, record in found.items()
+        for report in _wrong(asked.state, store, record, time.time())
+    ]
+    yield from wrong
+    if found and not wrong:
+        yield Report("stores", State.OK, f"{', '.join(found)}: as they were begun")
+    doubt = suspected(asked.state / JOURNAL)
+    if doubt:
+        looked_at = holder(asked.state / "keeper.lock") is not None
+        yield Report(
+            "journal",
+            State.FAIL,
+            doubt,
+            "the keeper reads all of it, and begins a new one where it must"
+            if looked_at
+            else "start the keeper (oborona serve): it reads all of it, and begins a new one where it must",
+        )
+
+
+def _wrong(state: Path, store: str, record: begun.Record, now: float) -> Iterator[Report]:
+    path, since = state / store, time.strftime("%Y-%m-%d", time.localtime(record.since))
+    if not record.off and not path.exists():
+        yield Report("stores", State.FAIL, f"{path} is gone; it was begun {since}", PUT_BACK)
+        return
+    if record.off:
+        yield Report("stores", State.FAIL, f"not used since the last start: {record.off}", PUT_BACK)
+        return
+    if path.is_file() and not path.stat().st_size:
+        yield Report("stores", State.FAIL, f"{path} is empty; it was begun {since}", PUT_BACK)
+        return
+    if path.suffix == ".db":
+        try:
+            with closing(connect(path, write=False)) as db, closed_on_error(db, path):
+                birth = begun.carried(db)
+        except StoreError as error:
+            yield Report("stores", State.FAIL, str(error), PUT_BACK)
+            return
+        if birth is not None and begun.is_foreign(birth, state):
+            yield Report("stores", State.FAIL, f"{path} was begun with another site's secret", PUT_BACK)
+        elif record.mark and (birth is None or birth.mark != record.mark):
+            words = f"{path} is another file than the one that was begun {since}"
+            yield Report(
+                "stores", State.WARN, words, "the next start says of when it is, and goes on with it"
+            )
+    if record.lost and now - record.lost_at < begun.TOLD_S:
+        found = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.lost_at))
+        yield Report(
+            "stores",
+            State.WARN,
+            f"{path} was lost and begun anew, found {found}: it {record.lost}",
+            "what it held is in a backup, if there is one (`oborona restore`); this is said for 30 days",
+        )
