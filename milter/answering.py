@@ -120,6 +120,6 @@ def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
         ):  # no reader takes another for ours
             continue
         seen[low] = seen.get(low, 0) + 1
-        if foreign(low, raw_value[:LOOKED_AT].decode("ascii", "replace"), site):
+        if foreign(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
             forged.append(RemoveHeader(name, seen[low]))
     return forged[::-1]

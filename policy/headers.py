@@ -6,6 +6,7 @@ Source: RFC 8601 section 5 (removing forged Authentication-Results); the X-Mras 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from email.header import Header
 from enum import StrEnum
@@ -26,7 +27,16 @@ REASON_LENGTH: Final = (
 LOOKED_AT: Final = 1000  # characters of a value: an id behind a longer comment is nobody's honest id
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-_TOKEN: Final = re.compile(r'([^\s()<>@,;:\\"/\[\]?=]++)')
+_TOKEN: Final = re.compile(
+    r'((?:[^\s()<>@,;:\\"/\[\]?=]|\\.)++)', re.DOTALL
+)  # a backslash without quotes is wrong, and read by some
+_NO_LETTERS: Final = {
+    0xAD: None,
+    0x200B: None,
+    0x2060: None,
+    0xFEFF: None,
+    0x3002: ".",
+}  # as UTS 46 maps them in a name
 WORDS: Final = {
     Action.ACCEPT: "Ok",
     Action.SPAM: "Probable",
@@ -61,7 +71,7 @@ def _authserv_id(value: str) -> str | None:
     depth, place = 0, 0
     while place < len(value):
         letter = value[place]
-        if letter == "\\":
+        if letter == "\\" and depth:
             place += 1
         elif letter == "(":
             depth += 1
@@ -69,9 +79,17 @@ def _authserv_id(value: str) -> str | None:
             depth -= 1
         elif not depth and not letter.isspace():
             found = _QUOTED.match(value, place) or _TOKEN.match(value, place)
-            return found[1].replace("\\", "").lower().rstrip(".") if found else None
+            return _name(found[1].replace("\\", "")) if found else None
         place += 1
     return None
+
+
+def _name(text: str) -> str:
+    """Return a name as whoever is lenient compares it: in lower case, each letter in its usual width, without what nobody sees."""
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # it came as octets
+        text = unicodedata.normalize("NFKC", text).translate(_NO_LETTERS)
+    return text.lower().rstrip(".")
 
 
 class Detail(StrEnum):

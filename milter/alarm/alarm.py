@@ -1,6 +1,6 @@
-"""Who tells alerts: written to the log at once, sent by webhook and mail from a task of its own.
+"""Who tells alerts: written to the log, one of a kind in each interval, sent by webhook and mail from a task of its own.
 
-    raise_ → log → the kind was told lately: wait for the rest of its interval, and tell all of it as one
+    raise_ → log, unless the kind was lately → the kind was told lately: wait for the rest of its interval, and tell all of it as one
                  → else: told at once
 
 Nothing here holds its caller up, or fails it: what can't be told in some attempts is logged as such and given up, and of alerts that come faster than they can
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -79,6 +80,7 @@ class Alarm:
         self._pause_s = pause_s
         self._waiting: dict[str, _Waiting] = {}  # by kind
         self._free_at: dict[str, float] = {}  # by kind: loop time from which on it may be told again
+        self._logged: dict[str, tuple[float, int]] = {}  # by kind: loop time, and how many were not since
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._closing = False
@@ -87,15 +89,7 @@ class Alarm:
     async def raise_(self, alert: Alert) -> None:
         """Take an alert; returns at once and never raises."""
         try:
-            event(
-                log,
-                logging.WARNING,
-                "alert",
-                kind=alert.kind,
-                title=alert.title,
-                text=alert.text,
-                **{f"evidence_{name}": value for name, value in alert.evidence.items()},
-            )
+            self._log(alert)
             alert = _encodable(alert)
             if self._closing or not (self._settings.webhook or self._settings.mail_to):
                 return
@@ -113,6 +107,29 @@ class Alarm:
                 self._task = asyncio.get_running_loop().create_task(self._tell())
         except Exception:
             log.exception("an alert could not be taken")
+
+    def _log(self, alert: Alert) -> None:
+        """Log an alert; of a kind that was logged within `interval_s` the next one that is says how many were not."""
+        now = asyncio.get_running_loop().time()
+        at, left_out = self._logged.get(alert.kind, (-math.inf, 0))
+        if now - at < self._settings.interval_s:
+            self._logged[alert.kind] = at, left_out + 1
+            return
+        if len(self._logged) >= MOST_KINDS:
+            self._logged = {
+                kind: one for kind, one in self._logged.items() if now - one[0] < self._settings.interval_s
+            }
+        self._logged[alert.kind] = now, 0
+        event(
+            log,
+            logging.WARNING,
+            "alert",
+            kind=alert.kind,
+            title=alert.title,
+            text=alert.text,
+            **({"not_logged_before": left_out} if left_out else {}),
+            **{f"evidence_{name}": value for name, value in alert.evidence.items()},
+        )
 
     async def now(self, alert: Alert) -> dict[str, str]:
         """Tell an alert in one attempt, whatever was told before; return what each channel said, "" where it was taken."""

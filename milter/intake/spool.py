@@ -15,9 +15,12 @@ import asyncio
 import hashlib
 import logging
 import os
+import pwd
+import random
 import stat
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -33,6 +36,8 @@ from oborona.milter.log import event as say
 LOOK_S: Final = 5.0  # between looks
 AT_ONCE: Final = 50  # files taken together: 50 MiB at worst
 MOST: Final = 10_000  # files of one look, the rest waits for the next
+MOST_AGAIN: Final = 50  # of them that could not be read before, by chance: they stand behind all others
+MOST_OF_ONE: Final = 1000  # of them of one owner: nobody fills the look of all others
 SETTLED_S: Final = (
     600.0  # a file under a name that begins with a dot is being written; older, whoever wrote it is gone
 )
@@ -45,6 +50,7 @@ class _File(NamedTuple):
     path: Path
     time: float  # Unix seconds
     key: bytes
+    mark: tuple[int, int]  # inode, and when it was last changed
 
 
 class _Said(NamedTuple):
@@ -68,6 +74,7 @@ class Spool:
         self._key = key
         self._template = template
         self._trouble = ""
+        self._unreadable: set[tuple[int, int]] = set()  # marks of files that could not be read
 
     async def follow(self) -> None:
         """Take what comes, until cancelled."""
@@ -82,11 +89,14 @@ class Spool:
         """Take what lies there; return how many files were tried."""
         loop = asyncio.get_running_loop()
         try:
-            files = await loop.run_in_executor(None, _list, self._folder, time.time())
+            files, there = await loop.run_in_executor(
+                None, _list, self._folder, time.time(), frozenset(self._unreadable)
+            )
         except OSError as error:
             self._say(f"{self._folder}: {error.strerror}")
             return 0
-        if not files:
+        self._unreadable &= there
+        if not files and not self._unreadable:
             self._say("")
         tried = 0
         for start in range(0, len(files), AT_ONCE):
@@ -104,6 +114,7 @@ class Spool:
         try:
             if isinstance(said, OSError):
                 self._say(f"{file.path}: {said.strerror}")
+                self._unreadable.add(file.mark)
                 return True  # it stays; those behind it are taken
             if isinstance(said, PeerError):
                 raise said
@@ -127,17 +138,26 @@ class Spool:
         self._trouble = trouble
 
 
-def _list(folder: Path, now: float) -> list[_File]:
-    """Return the files to take, oldest first; what is left of a writer that died is removed.
+def _list(
+    folder: Path, now: float, but: Collection[tuple[int, int]]
+) -> tuple[list[_File], set[tuple[int, int]]]:
+    """Return the files to take, oldest first, behind them some that could not be read before, and all marks of these that are still there.
+
+    What is left of a writer that died is removed.
+
+    Args:
+        folder: the spool.
+        now: Unix seconds.
+        but: marks of files that could not be read.
 
     Raises:
         OSError: the folder can't be read.
     """
     found: list[_File] = []
+    again: list[_File] = []
+    owners: Counter[int] = Counter()
     with os.scandir(folder) as entries:
         for entry in entries:
-            if len(found) == MOST:
-                break
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
@@ -145,12 +165,20 @@ def _list(folder: Path, now: float) -> list[_File]:
             if not stat.S_ISREG(status.st_mode):
                 continue
             if not entry.name.startswith("."):
+                mark = status.st_ino, status.st_ctime_ns
+                known = mark in but
+                owners[status.st_uid] += not known
+                if not known and (len(found) == MOST or owners[status.st_uid] > MOST_OF_ONE):
+                    continue
                 name = f"{entry.name} {status.st_ino} {status.st_mtime_ns}".encode("utf-8", "surrogateescape")
                 key = hashlib.blake2b(name, digest_size=16, person=b"oborona spool").digest()
-                found.append(_File(Path(entry.path), min(status.st_mtime, now), key))
+                (again if known else found).append(
+                    _File(Path(entry.path), min(status.st_mtime, now), key, mark)
+                )
             elif now - status.st_mtime > SETTLED_S:
                 _remove(Path(entry.path))
-    return sorted(found, key=lambda one: one.time)
+    some = random.sample(again, min(MOST_AGAIN, len(again)))
+    return [*sorted(found, key=lambda one: one.time), *some], {one.mark for one in again}
 
 
 def _read_all(files: Sequence[_File]) -> list[_Said | OSError | PeerError]:
@@ -179,7 +207,27 @@ def _read(path: Path) -> _Said:
     head, blank, raw = said.partition(b"\n\n")
     if not blank or len(head) > MAX_HEAD:
         raise PeerError("it has no arguments")
-    return _Said(arguments(head.split(b"\n")), raw)
+    words = arguments(head.split(b"\n"))
+    _check_owner(words.get("user", ""), status.st_uid)
+    return _Said(words, raw)
+
+
+def _check_owner(user: str, owner: int) -> None:
+    """Refuse words in the name of somebody who has an account on this machine, from a file of another account.
+
+    Where mailboxes have no accounts, all files are of Dovecot's user for mail, and this tells nothing.
+
+    Raises:
+        PeerError: they are another's.
+    """
+    try:
+        account = pwd.getpwnam(user).pw_uid
+    except (KeyError, ValueError, UnicodeError):
+        return
+    if owner not in {account, 0}:
+        raise PeerError(
+            f"it is of the user with id {owner}, and speaks for {user[:100]!r}, who has id {account}"
+        )
 
 
 def _remove(path: Path) -> None:

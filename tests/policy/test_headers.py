@@ -39,6 +39,20 @@ def verdict(action: Action, *rules: RuleHit) -> Verdict:
         ("authentication-results", "(" * 2000 + "mx.test; none", True),
         ("authentication-results", "(" + "x" * 2000 + ") mx.test; none", True),
         ("authentication-results", "(mx.test) other.test; none", False),
+        (
+            "authentication-results",
+            r"mx\.test; dmarc=pass",
+            True,
+        ),  # no syntax without quotes, and read by some
+        ("authentication-results", r"\mx.test; dmarc=pass", True),
+        ("authentication-results", r"mx\.test.evil; dmarc=pass", False),
+        ("authentication-results", "\uff2d\uff38.test; dmarc=pass", True),
+        ("authentication-results", "\uff4d\uff58\uff0etest; dmarc=pass", True),
+        ("authentication-results", "mx\u3002test; dmarc=pass", True),
+        ("authentication-results", "m\u200bx.te\xadst; dmarc=pass", True),
+        ("authentication-results", "\u043c\u0445.test; dmarc=pass", False),  # Cyrillic: another name
+        ("authentication-results", "\ufdfa" * 5000 + "; dmarc=pass", False),
+        ("authentication-results", "\\", True),
         ("authentication-results", "", True),
         ("authentication-results", ";", True),
         ("received", "from mx.test", False),

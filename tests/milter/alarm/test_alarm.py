@@ -163,6 +163,24 @@ async def test_a_flood_is_told_as_one() -> None:
     assert (rest["more"], rest["evidence"]["number"]) == (41, 42)
 
 
+async def test_a_flood_is_logged_as_one_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        async with alarmed(interval_s=1) as told:
+            for _ in range(500):
+                await told.raise_(alert("campaign"))
+            await told.raise_(alert("wave"))
+            await asyncio.sleep(1.1)
+            await told.raise_(alert("campaign"))
+    logged = [
+        fields for one in caplog.records if one.getMessage() == "alert" and (fields := vars(one)["fields"])
+    ]
+    assert [(one["kind"], one.get("not_logged_before")) for one in logged] == [
+        ("campaign", None),
+        ("wave", None),
+        ("campaign", 499),
+    ]
+
+
 async def test_nothing_holds_the_caller_up() -> None:
     """A hook that never answers; a thousand alerts of a hundred kinds: each call returns at once, and memory is bounded."""
     async with hooked(Hook(0)) as hook, alarmed(webhook=hook.url) as told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import time
 from pathlib import Path
@@ -184,3 +185,55 @@ async def test_the_shipped_program_leaves_what_is_taken(bench: Bench, tmp_path: 
         ["sh", program, "what=pardon"], input=message, capture_output=True, check=False, timeout=60
     )
     assert done.returncode == 75
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(
+    ("user", "owner", "taken"),
+    [
+        ("daemon", "nobody", False),  # somebody with an account speaks for another one
+        ("nobody", "nobody", True),
+        ("daemon", "root", True),
+        ("joe-without-account", "nobody", True),  # mailboxes without accounts: all files are of one user
+    ],
+)
+async def test_a_file_of_another_account_speaks_for_nobody(
+    bench: Bench, user: str, owner: str, taken: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = bench.leave("said", SAID.replace(b"user=joe", b"user=" + user.encode()))
+    os.chown(file, pwd.getpwnam(owner).pw_uid, -1)
+    await bench.spool.look()
+    assert bench.names() == []
+    assert len(bench.memory.events) == taken
+    assert len(caplog.records) == (not taken)
+
+
+async def test_what_cannot_be_read_starves_nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root reads everything; so the file system's refusal is put in its place."""
+    read = spool._read
+
+    def refusing(path: Path) -> spool._Said:
+        if path.name.startswith("closed"):
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(spool, "_read", refusing)
+    monkeypatch.setattr(spool, "MOST", 5)
+    monkeypatch.setattr(spool, "MOST_OF_ONE", 5)
+    for number in range(5):
+        bench.leave(f"closed-{number}")
+    assert await bench.spool.look() == 5
+    bench.leave("said", SAID.replace(b"Buy!", b"Later!"))
+    await bench.spool.look()
+    assert bench.names() == [f"closed-{number}" for number in range(5)]
+    assert len(bench.memory.events) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_nobody_fills_the_look_of_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "MOST_OF_ONE", 3)
+    for number in range(30):
+        os.chown(bench.leave(f"of-nobody-{number}", SAID + b"%d" % number), 65534, -1)
+    bench.leave("of-root")
+    assert await bench.spool.look() == 4
+    assert "of-root" not in bench.names()

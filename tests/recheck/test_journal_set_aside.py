@@ -1,0 +1,187 @@
+"""A journal that rots, or is taken away, while its writers and readers have it open."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from oborona import begun
+from oborona.errors import StoreError
+from oborona.recheck import schema
+from oborona.recheck.following import Following
+from oborona.recheck.index import Index
+from oborona.recheck.journal import Journal
+from oborona.recheck.keeper import keep
+from oborona.recheck.reading import Reader
+from oborona.recheck.watching import watched
+from tests.recheck.entries import make_entry
+
+PATIENCE_S = 20.0
+
+
+async def fill(journal: Journal, number: int) -> None:
+    for _ in range(number):
+        journal.append(make_entry())
+    await journal.flush()
+
+
+def spoil(path: Path) -> None:
+    """Overwrite the leaves of the tables, as a rotten disk would under everybody's feet; the schema stays."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        roots = [root for (root,) in db.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")]
+    with path.open("r+b") as file:
+        for root in roots:
+            file.seek((root - 1) * size)
+            file.write(b"\xff" * size)
+
+
+@asynccontextmanager
+async def keeping(path: Path) -> AsyncIterator[None]:
+    stop, ready = asyncio.Event(), asyncio.Event()
+    task = asyncio.create_task(
+        keep(path, retention_s=1e6, max_rows=10**6, stop=stop, ready=ready.set, round_s=0.1)
+    )
+    await ready.wait()
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
+
+
+async def until(seen: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if seen():
+                return
+            await asyncio.sleep(0.05)
+
+
+async def until_set_aside(path: Path) -> Path:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = [one for one in path.parent.glob(f"{path.name}.damaged-*") if one.name[-4] != "-"]
+            if found and path.exists() and not schema.suspected(path):
+                return found[0]
+            await asyncio.sleep(0.05)
+
+
+async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker, keeping(path):
+        await fill(worker, 300)
+        spoil(path)
+        entry = make_entry()
+        worker.append(entry)
+        aside = await until_set_aside(path)
+        await until(lambda: not worker.waiting)
+        await fill(worker, 5)
+        assert worker.lost == 0
+        assert await worker.get(entry.id) is not None, "it waited in memory"
+        assert await worker.count() == 6
+    assert aside.stat().st_size
+    assert "begun anew" in caplog.text
+    record = begun.read(tmp_path, path.name)
+    assert record is not None
+    assert "set aside" in record.lost
+    assert schema.prepare(path) is None, "nobody who left the old one has harmed the new one"
+    async with await Reader.open(path) as reader:
+        assert await reader.count() == 6
+
+
+async def test_damage_that_a_reader_meets_is_looked_at_by_the_keeper(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 300)
+    spoil(path)
+    async with await Reader.open(path) as reader:
+        with pytest.raises(StoreError, match="damaged"):
+            await reader.recent(100)
+        assert "damaged" in schema.suspected(path)
+        async with watched(path, asyncio.Event(), look_s=0.05):
+            await until_set_aside(path)
+        assert not reader.in_place()
+
+
+async def test_a_sound_journal_stays_whatever_somebody_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 50)
+        schema.suspect(path, "it is damaged, says somebody")
+        async with watched(path, asyncio.Event(), look_s=0.05):
+            await until(lambda: not schema.suspected(path))
+        assert await worker.count() == 50
+    assert not list(tmp_path.glob("journal.db.damaged*"))
+    assert "all of it can be read" in caplog.text
+
+
+async def test_one_that_is_taken_away_is_begun_anew_with_an_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 10)
+        for one in tmp_path.glob("journal.db*"):
+            one.unlink()
+        await fill(worker, 3)
+        assert await worker.count() == 3
+    assert "begun anew" in caplog.text
+    async with await Reader.open(path) as reader:
+        assert await reader.count() == 3
+
+
+async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new_one(tmp_path: Path) -> None:
+    """SQLite takes a log away by its name when the last connection to a file closes: it must not be the new file's."""
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with (
+        await Journal.open(path, batch_s=0.01) as first,
+        await Journal.open(path, batch_s=0.01) as second,
+    ):
+        await fill(first, 300)
+        await fill(second, 300)
+        spoil(path)
+        schema.suspect(path, "damaged")
+        assert await asyncio.to_thread(schema.prepare, path) is not None
+        await fill(first, 3)
+        await fill(second, 4)
+        assert await first.count() == 7
+        assert (first.lost, second.lost) == (0, 0)
+    async with await Reader.open(path) as reader:
+        assert await reader.count() == 7
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    stop = asyncio.Event()
+    following = Following(Index(tmp_path / "index", path), retry_s=0.1)
+    task = asyncio.create_task(following.run(stop))
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 20)
+        spoil(path)
+        schema.suspect(path, "damaged")
+        assert await asyncio.to_thread(schema.prepare, path) is not None
+        entry = make_entry()
+        worker.append(entry)
+        await until(lambda: bool(following.index.find(entry.shingles, since=0.0, most=10)))
+    stop.set()
+    await task
+    following.close()
