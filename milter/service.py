@@ -18,6 +18,7 @@ from contextlib import ExitStack, closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from oborona import lock
 from oborona.config import Listening, Loaded
@@ -45,6 +46,8 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import Whose
 from oborona.policy.load import Policy, load_policy
 from oborona.recheck.ident import WORKERS
+
+AS_ROOT: Final = "runs as root: who breaks into it has the machine; run it as a user of its own, as the units in systemd/ do"
 
 log = logging.getLogger("oborona")
 
@@ -89,6 +92,8 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
     before = Before()
     _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
+    if os.geteuid() == 0:
+        event(log, logging.WARNING, AS_ROOT)
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
         if Role.WORKER in roles:

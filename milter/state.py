@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -85,22 +86,16 @@ def prepare_state(state: Path) -> None:
     with hold(state / LOCK, "oborona, preparing its state", patience_s=PATIENCE_S):
         births = {file: _birth(state / file) for file in (JOURNAL, *(one.file for one in OPTIONAL))}
         _check_secret(state, births)
-        with _told_off(state, JOURNAL, "nothing is journaled", vital=True):
-            _prepare(state, JOURNAL, births[JOURNAL], lambda: _journal(state / JOURNAL))
+        _prepare(state, JOURNAL, births[JOURNAL], partial(schema.prepare, state / JOURNAL))
         for one in OPTIONAL:
             if not (one.at_once or (state / one.file).exists() or begun.read(state, one.file)):
                 continue
             with _told_off(state, one.file, one.without):
-                _prepare(
-                    state,
-                    one.file,
-                    births[one.file],
-                    lambda one=one: one.shared.open(state / one.file).close(),
-                )  # type: ignore[misc]
+                _prepare(state, one.file, births[one.file], partial(_open, one.shared, state / one.file))
 
 
-def _journal(path: Path) -> None:
-    schema.prepare(path)
+def _open(shared: Shared, path: Path) -> None:
+    shared.open(path).close()
 
 
 def _check_secret(state: Path, births: dict[str, begun.Birth | None]) -> None:
@@ -137,20 +132,16 @@ def _birth(path: Path) -> begun.Birth | None:
 
 
 @contextmanager
-def _told_off(state: Path, file: str, without: str, *, vital: bool = False) -> Iterator[None]:
+def _told_off(state: Path, file: str, without: str) -> Iterator[None]:
     """Keep and tell that a store can't be used; mail goes on with what was known, and who reads it looks again and again."""
     try:
         yield
     except StoreVersion:
         raise
     except StoreError as error:
-        if vital:
-            raise
         begun.off(state, file, str(error))
         event(log, logging.ERROR, without, error=error)
     except Exception as error:
-        if vital:
-            raise
         damage = Damaged(f"{state / file}: can't be used ({type(error).__name__}: {error})")
         begun.off(state, file, str(damage))
         log.debug("a store can't be used", exc_info=True)

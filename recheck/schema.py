@@ -235,6 +235,8 @@ def _damage(path: Path, doubt: str) -> Damaged | None:
                     return Damaged(f"{path}: is damaged ({found})")
     except Damaged as damage:
         return damage
+    except (TypeError, ValueError, OverflowError) as error:  # what should be a number is none
+        return Damaged(f"{path}: is damaged ({type(error).__name__}: {error})")
     return None
 
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,8 @@ from oborona.reputation.personal import NOBODY, Personal, mail_address
 from oborona.sqlite_file import ERRORS
 
 LOOK_S: Final = 0.25  # between looks at the store
-READ_S: Final = 0.5  # that reading one person may take; then policy decides alone
+READ_S: Final = 2.0  # that reading one person may take, some 0.3 ms where the machine is not busy; then policy decides alone
+LATE_TURNS: Final = 5  # of the loop, from an answer of the store's thread to whoever waits for it
 REST_S: Final = 1.0  # that nobody is read after that: mail to a hundred people waits once
 CACHE_OCTETS: Final = 8 << 20  # of memory for what was read: some 700 persons of 100 entries
 
@@ -133,8 +134,7 @@ class FollowedPersons:
             self.looked["failed"] += 1
             return NOBODY
         try:
-            async with asyncio.timeout(READ_S):
-                rows = await self._rows(_PERSON, (name,))
+            rows = await _within(READ_S, self._rows(_PERSON, (name,)))
         except (*_ERRORS, TimeoutError) as error:
             if isinstance(error, TimeoutError):
                 self._rests_until = loop.time() + REST_S
@@ -199,6 +199,24 @@ class FollowedPersons:
         if self._trouble and of_one >= self._of_one:
             event(log, logging.WARNING, "persons are read again")
             self._trouble, self._of_one = "", False
+
+
+async def _within(seconds: float, reading: Coroutine[Any, Any, list[Any]]) -> list[Any]:
+    """Return what is read within some seconds of the store's own: while our loop stood still, behind a scan, the answer may have come.
+
+    Raises:
+        TimeoutError: it takes longer.
+    """
+    task = asyncio.ensure_future(reading)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        for _ in range(LATE_TURNS):
+            if task.done():
+                return task.result()
+            await asyncio.sleep(0)
+        raise TimeoutError
+    finally:
+        task.cancel()
 
 
 def untagged(address: str) -> str:

@@ -179,11 +179,11 @@ def test_whatever_an_optional_store_raises_is_one_line(
 
 
 def test_any_bit_of_an_optional_store_stops_no_start(tmp_path: Path) -> None:
-    """Each eleventh octet of the first two pages: the header and the schema, whose damage SQLite quotes in its errors."""
+    """Each thirty-seventh octet of the first two pages: the header and the schema, whose damage SQLite quotes in its errors."""
     prepare_state(tmp_path)
     path = tmp_path / "signatures.db"
     whole = path.read_bytes()
-    for place in range(0, 8192, 11):
+    for place in range(0, 8192, 37):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x80]) + whole[place + 1 :])
         for suffix in ("-wal", "-shm"):
             (tmp_path / f"signatures.db{suffix}").unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from oborona.cli.asked import Asked
@@ -48,5 +49,19 @@ def daemon(asked: Asked) -> Iterator[Report]:
         )
         return
     yield Report(what, State.OK, f"{held}: {len(workers)} workers serve")
+    if _runs_as_root(held.pid):
+        yield Report(
+            "user",
+            State.WARN,
+            "the daemon runs as root: who breaks into it has the machine",
+            "run it as a user of its own, as the units in systemd/ do (docs/install.md)",
+        )
     if trouble is not None and now - trouble.time < LATELY_S:
         yield Report("process", State.WARN, why.removeprefix("; "), "its log says more")
+
+
+def _runs_as_root(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}").stat().st_uid == 0
+    except OSError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -157,9 +158,16 @@ async def test_reading_that_takes_too_long_leaves_it_to_policy(
 ) -> None:
     say(path, JOE)
     await persons.look()
+    real = persons._rows
+
+    async def slow(*asked: object) -> list[object]:
+        await asyncio.sleep(5.0)
+        return await real(*asked)  # type: ignore[arg-type]
+
     with monkeypatch.context() as patched:
-        patched.setattr(follow, "READ_S", 0.0)
+        patched.setattr(follow, "READ_S", 0.01)
         patched.setattr(follow, "REST_S", 0.0)
+        patched.setattr(persons, "_rows", slow)
         assert await persons.of(JOE) is NOBODY
     await persons.look()
     assert persons.stale, "a look is no reading"
@@ -169,6 +177,18 @@ async def test_reading_that_takes_too_long_leaves_it_to_policy(
         "persons can't be read, policy decides alone",
         "persons are read again",
     ]
+
+
+async def test_a_loop_that_stands_still_is_no_slow_store(
+    path: Path, persons: FollowedPersons, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker that is at a heavy message comes late to the answer: that was there in time."""
+    say(path, JOE)
+    await persons.look()
+    monkeypatch.setattr(follow, "READ_S", 0.2)
+    asyncio.get_running_loop().call_later(0.0, time.sleep, 0.6)
+    assert says(await persons.of(JOE)) is Side.DENY
+    assert not caplog.records
 
 
 async def test_mail_to_a_hundred_people_waits_for_a_store_that_hangs_but_once(
