@@ -21,8 +21,8 @@ from typing import BinaryIO
 import pytest
 from msgspec import structs
 
-from oborona import secret
-from oborona.config import load_settings
+from oborona import begun, secret
+from oborona.config import Settings, load_settings
 from oborona.errors import StoreError, StoreForeign, StoreFull, StoreVersion
 from oborona.milter.backup import disk
 from oborona.milter.backup.manifest import MANIFEST, SUMS, read, seal
@@ -30,6 +30,7 @@ from oborona.milter.backup.marks import MARK
 from oborona.milter.backup.restoring import restore
 from oborona.milter.backup.taking import take
 from oborona.milter.state import prepare_state
+from oborona.milter.stores import open_writer
 from tests.peers.oborona import PROGRAM, SETTINGS, Oborona
 from tests.peers.postfix import Postfix, available
 from tests.whole.gate import eventually
@@ -273,6 +274,31 @@ def test_a_restore_that_is_killed_starts_no_daemon_and_goes_on(
     assert (aside / "of_before").exists()
     same = filecmp.dircmp(site.backup / "state", state, ignore=[aside.name])
     assert (same.left_only, same.right_only, same.diff_files) == ([], [], [])
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["ours", "of a version without records"])
+def test_what_was_put_back_is_what_was_begun(
+    site: BackedUp, state: Path, older: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the place of a state that was lost, and of another one: nothing is told of as lost."""
+    restore(site.backup, state=state, force=False)
+    prepare_state(state)
+    (state / "journal.db").unlink()
+    prepare_state(state)
+    assert "begun anew" in caplog.text
+    caplog.clear()
+    restore(site.backup, state=state, force=True)
+    if older:
+        shutil.rmtree(state / begun.FOLDER)
+        for file in state.glob("*.db"):
+            with closing(sqlite3.connect(file)) as db:
+                db.execute("DROP TABLE begun")
+    prepare_state(state)
+    open_writer(Settings(), state).close()
+    told = [one.getMessage() for one in caplog.records]
+    assert not [one for one in told if "was copied here" not in one and "no record of it" not in one], told
+    assert not any(one.lost_at for one in begun.all_of(state).values())
+    assert begun.read(state, "journal.db") is not None
 
 
 def dies_after(copied: int) -> None:
