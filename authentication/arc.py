@@ -12,9 +12,9 @@ end is not here is `none`, with why.
 A chain that passed says who handled the message, not that they tell the truth: the word of a sealer counts if the admin trusts it, and
 all who sealed after it. A trusted domain stands for the names below it too: large services seal with them.
 
-Two cases of arc_test_suite, which is of the time of the drafts, are judged otherwise on purpose: it takes a missing c= of an
-ARC-Message-Signature for relaxed/relaxed (ams_fields_c_na), where RFC 8617 s4.1.2 has DKIM's simple/simple, and lets one pass that signs
-nothing, From included (ams_fields_h_empty), which DKIM forbids (RFC 6376 s5.4).
+Where arc_test_suite, which is of the time of the drafts, says other than the RFCs, these hold. So a missing c= of an
+ARC-Message-Signature is DKIM's simple/simple (RFC 8617 s4.1.2), not relaxed/relaxed (ams_fields_c_na), and one that signs nothing, From
+included (ams_fields_h_empty), fails, as DKIM forbids it (RFC 6376 s5.4).
 """
 
 from __future__ import annotations

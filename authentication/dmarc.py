@@ -1,8 +1,10 @@
 """DMARC: did the domain in From prove itself, and what does it ask for if not? RFC 9989, and RFC 7489 before it.
 
-The record is looked for at the domain in From, then at its organisational domain, then at the public suffix above (which must say
-`psd=y`, as .gov does). The organisational domain is found by the Public Suffix List, as RFC 7489 section 3.2 has it: one look-up
-less for every label than the tree walk of RFC 9989, and the same domain unless an owner moves the border with `psd=n`.
+The record is that of the domain in From, or of its organisation, or of the public suffix above (which must say `psd=y`, as .gov does); the
+organisation is found by the tree walk (`oborona.authentication.dmarc_walk`). Names are aligned if they are of one organisation by the walk
+and by the Public Suffix List: whoever published a record for a suffix without `psd=y` has not made its customers one another's authors. The
+walk of a name that SPF or DKIM proved is made only where it decides: within one registered domain, where the record does not ask for the
+same name. So most messages cost one question, or two from a subdomain (docs/adr/0050-the-tree-walk-within-the-suffix-list.md).
 
 A signature or SPF result that could not be checked for lack of an answer counts only if its domain is aligned: what nobody could
 take for a proof, were it checked, must not turn a fail into a temporary error.
@@ -20,7 +22,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
+from oborona.authentication.dmarc_record import Record, Unusable
+from oborona.authentication.dmarc_walk import Unanswered, places, walk
 from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
 from oborona.authentication.names import fqdn, printable
 from oborona.dns import Asker, Kind, Outcome
@@ -35,14 +38,18 @@ _WEAKER: Final = {
     Published.QUARANTINE: Published.NONE,
     Published.REJECT: Published.QUARANTINE,
 }
+_MAY_PROVE: Final = (Result.PASS, Result.TEMPERROR)
 _DOUBT: Final = (Result.PASS, Result.NONE, Result.PERMERROR, Result.TEMPERROR, Result.FAIL)
 
 
 def dmarc_questions(from_domains: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the records (TXT) that `check_dmarc` asks for first, so that they can be asked for all at once."""
     domains = _domains(from_domains)[:MAX_FROM]
-    places = (place for domain in domains for place in (domain, registrable(domain)) if place)
-    return tuple(f"_dmarc.{place}" for place in dict.fromkeys(places))
+    first = [place for domain in domains for place in (domain, registrable(domain))]
+    between = [
+        place for domain in domains for place in places(domain) if len(place) > len(registrable(domain))
+    ]
+    return tuple(f"_dmarc.{place}" for place in dict.fromkeys((*first, *between)))
 
 
 async def check_dmarc(
@@ -61,8 +68,8 @@ async def check_dmarc(
         asker: for the DNS.
         sample: 0 ≤ sample < 100, drawn for this message: `pct` holds for it if below.
 
-    Returns: none without a domain, a record, or with several records at one name; permerror for a record that cannot be
-        used, a signature that can't be checked, or more than MAX_FROM domains of which none got anything stricter; else pass, fail or
+    Returns: none without a domain, without a record or with one that has no policy (several at one name are none); permerror for a
+        signature that can't be checked, or more than MAX_FROM domains of which none got anything stricter; else pass, fail or
         temperror. Never raises on what peers or the DNS say.
     """
     domains = _domains(from_domains)
@@ -93,20 +100,22 @@ class _Unclear(Exception):  # noqa: N818 - reads as what the policy is
 
 
 async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float) -> Dmarc:
-    organisational = registrable(domain)
+    organisation = registrable(domain)
     try:
-        place, record = await _discover(domain, organisational, asker)
+        place, record, organisation = await _discover(domain, asker)
     except _Unclear as end:
-        proved = _proved(domain, spf, dkim)
+        proved = await _proved(domain, spf, dkim, asker)
         return Dmarc(
             result=end.result,
             domain=domain,
-            organisational=organisational,
+            organisational=organisation,
             spf_aligned=proved.by_spf,
             dkim_aligned=proved.by_dkim,
             why=printable(str(end)),
         )
-    proved = _proved(domain, spf, dkim, strict_spf=record.strict_spf, strict_dkim=record.strict_dkim)
+    proved = await _proved(
+        domain, spf, dkim, asker, strict_spf=record.strict_spf, strict_dkim=record.strict_dkim
+    )
     result = proved.result
     policy = record.policy
     if place != domain:
@@ -116,7 +125,7 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
     return Dmarc(
         result=result,
         domain=domain,
-        organisational=organisational,
+        organisational=organisation,
         policy=policy,
         disposition=_disposition(record, policy, sample) if result is Result.FAIL else Published.NONE,
         percent=record.percent,
@@ -144,48 +153,62 @@ class _Proved(NamedTuple):
         return Result.PERMERROR if self.unseen else Result.FAIL
 
 
-def _proved(
-    domain: str, spf: Spf, dkim: Sequence[Signature], *, strict_spf: bool = False, strict_dkim: bool = False
+async def _proved(
+    domain: str,
+    spf: Spf,
+    dkim: Sequence[Signature],
+    asker: Asker,
+    *,
+    strict_spf: bool = False,
+    strict_dkim: bool = False,
 ) -> _Proved:
     """Return what was proved; without a record alignment is relaxed, as it is by default."""
-    by_spf = spf.scope == "mfrom" and _aligned(spf.domain, domain, strict=strict_spf)
-    signed = [one for one in dkim if _aligned(one.domain, domain, strict=strict_dkim)]
-    by_dkim = {one.result for one in signed}
-    return _Proved(
-        by_spf=by_spf and spf.result is Result.PASS,
-        by_dkim=Result.PASS in by_dkim,
-        unknown=(by_spf and spf.result is Result.TEMPERROR) or Result.TEMPERROR in by_dkim,
-        unseen=any(one.unseen for one in signed),
-    )
-
-
-async def _discover(domain: str, organisational: str, asker: Asker) -> tuple[str, Record]:
-    """Return the record that holds for a domain, and the name it was found for."""
-    suffix = organisational.partition(".")[2]
-    for place in dict.fromkeys((domain, organisational, suffix)):
-        if not place:
+    by_spf = by_dkim = unknown = unseen = False
+    if spf.scope == "mfrom" and spf.result in _MAY_PROVE:
+        aligned = await _aligned(spf.domain, domain, asker, strict=strict_spf)
+        by_spf = aligned is True and spf.result is Result.PASS
+        unknown = aligned is None or (aligned and spf.result is Result.TEMPERROR)
+    told: dict[str, bool | None] = {}
+    for one in dkim:
+        if one.result not in _MAY_PROVE and not one.unseen:
             continue
-        answer = await asker.ask(f"_dmarc.{place}", Kind.TXT)
-        if answer.outcome is Outcome.TEMPERROR:
-            raise _Unclear(Result.TEMPERROR, f"DNS {answer.why}: TXT _dmarc.{place}")
-        texts = [text for text in answer.texts if is_record(text)]
-        if len(texts) > 1:
-            raise _Unclear(Result.NONE, f"{len(texts)} records at _dmarc.{place}")
-        if not texts:
-            continue
-        try:
-            record = parse(texts[0])
-        except Unusable as error:
-            raise _Unclear(Result.PERMERROR, f"_dmarc.{place}: {error}") from error
-        if place in (domain, organisational) or record.suffix:
-            return place, record
-    raise _Unclear(Result.NONE, "no record")
+        if one.domain not in told:
+            told[one.domain] = await _aligned(one.domain, domain, asker, strict=strict_dkim)
+        aligned = told[one.domain]
+        by_dkim |= aligned is True and one.result is Result.PASS
+        unknown |= aligned is None or (aligned and one.result is Result.TEMPERROR)
+        unseen |= aligned is True and one.unseen
+    return _Proved(by_spf, by_dkim, unknown, unseen)
 
 
-def _aligned(proved: str, domain: str, *, strict: bool) -> bool:
-    """Is a domain that SPF or DKIM speaks of the one in From, or (relaxed) of the same organisation? RFC 7489 s3.1."""
+async def _discover(domain: str, asker: Asker) -> tuple[str, Record, str]:
+    """Return the name of the record that holds for a domain, the record, and the organisation as far as it had to be looked for."""
+    try:
+        found = await walk(domain, asker, whole=False)
+    except Unanswered as error:
+        raise _Unclear(Result.TEMPERROR, str(error)) from error
+    if found.policy is None:
+        doubled = f"several records at _dmarc.{found.doubled}" if found.doubled else ""
+        raise _Unclear(Result.NONE, doubled or "no record")
+    place, record = found.policy
+    if isinstance(record, Unusable):
+        raise _Unclear(Result.NONE, f"_dmarc.{place}: {record}")
+    own = place == domain and record.suffix is None  # the walk has ended there
+    return place, record, registrable(domain) if own else found.organisation
+
+
+async def _aligned(proved: str, domain: str, asker: Asker, *, strict: bool) -> bool | None:
+    """Is a domain that SPF or DKIM speaks of the one in From, or (relaxed) of the same organisation? None = not known. RFC 9989 s4.10.2."""
     name = fqdn(proved)
-    return name == domain or (not strict and registrable(name) == registrable(domain))
+    if name == domain:
+        return True
+    if strict or not name or registrable(name) != registrable(domain):
+        return False
+    try:
+        ours = await walk(domain, asker)
+        return (await walk(name, asker)).organisation == ours.organisation
+    except Unanswered:
+        return None
 
 
 async def _is_missing(domain: str, asker: Asker) -> bool:

@@ -22,7 +22,7 @@ _POLICIES: Final = {policy.value: policy for policy in Published}
 
 
 class Unusable(Exception):  # noqa: N818 - reads as what the record is
-    """A record that leads to permerror; the text says why."""
+    """A record without a policy, to which no DMARC processing is applied; the text says why."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     strict_spf: bool = False  # aspf=s
     percent: int = 100  # pct
     testing: bool = False  # t=y
-    suffix: bool = False  # psd=y: of a public suffix
+    suffix: bool | None = None  # psd=y: of a public suffix; psd=n: of an organisation; None = not said
 
 
 def is_record(text: bytes) -> bool:
@@ -47,14 +47,14 @@ def parse(text: bytes) -> Record:
     """Return what a record says.
 
     Names of tags and words are read in any case; of a tag given twice the first counts; unknown tags, and values that make
-    no sense, are as if absent. Without `p` it is none (RFC 9989). Where `p`, `sp` or `np` is no policy, it is none
-    for all if `rua` names an address for reports (RFC 7489 s6.6.3).
+    no sense, are as if absent. Where `p` is missing, or `p`, `sp` or `np` is no policy, it is none for all if `rua` names an address
+    for reports, and else the record is as good as none (RFC 9989 s4.10.1, RFC 7489 s6.6.3).
 
     Args:
         text: for which `is_record` holds.
 
     Raises:
-        Unusable: a policy is none of the RFC's words and nobody wants reports, or the record is too long.
+        Unusable: there is no policy, or none of the RFC's words, and nobody wants reports; or the record is too long.
     """
     if len(text) > MAX_RECORD:
         raise Unusable(f"record of {len(text)} octets")
@@ -63,18 +63,23 @@ def parse(text: bytes) -> Record:
         name, equals, value = part.partition("=")
         if equals:
             tags.setdefault(name.strip(" \t"), value.strip(" \t"))
-    bad = [f"{name}={tags[name]}" for name in ("p", "sp", "np") if tags.get(name, "none") not in _POLICIES]
+    bad = [
+        f"{name}={tags[name]} is no policy"
+        for name in ("p", "sp", "np")
+        if tags.get(name, "none") not in _POLICIES
+    ]
+    bad += ["p is missing"] if "p" not in tags else []
     if bad and not any(_URI.fullmatch(uri.strip(" \t")) for uri in tags.get("rua", "").split(",")):
-        raise Unusable(f"{bad[0]} is no policy")
+        raise Unusable(bad[0])
     return Record(
-        policy=Published.NONE if bad else _POLICIES[tags.get("p", "none")],
+        policy=Published.NONE if bad else _POLICIES[tags["p"]],
         subdomains=None if bad or "sp" not in tags else _POLICIES[tags["sp"]],
         missing=None if bad or "np" not in tags else _POLICIES[tags["np"]],
         strict_dkim=tags.get("adkim") == "s",
         strict_spf=tags.get("aspf") == "s",
         percent=_percent(tags.get("pct", "")),
         testing=tags.get("t") == "y",
-        suffix=tags.get("psd") == "y",
+        suffix={"y": True, "n": False}.get(tags.get("psd", "")),
     )
 
 

@@ -6,7 +6,7 @@ reached. What it gets wrong is put right around it: records are held to the gram
 until it fits (7.3), addresses are compared as numbers, and the owner's explanation is fetched only when it is wanted, that is
 after a fail.
 
-Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 void answers), `MAX_RECORDS` what is read of
+Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 terms with a void answer), `MAX_RECORDS` what is read of
 the answers, and with it the time for which others wait; time of waiting is the asker's to bound. A local part that is not ASCII
 matches no macro (RFC 8616 section 4), nor does one with a backslash, nor such a HELO: in a name it would not stand for itself.
 """
@@ -34,6 +34,7 @@ MAX_RECORDS: Final = (
 )
 POSTMASTER: Final = "postmaster"
 NO_RECORD: Final = "no record"
+_OTHER_FAMILY: Final = {Kind.A: Kind.AAAA, Kind.AAAA: Kind.A}
 
 
 async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: str) -> Spf:
@@ -115,7 +116,9 @@ class _Query(spf.query):
         super().__init__(i=ip, s=f"{local}@{domain}", h=helo, receiver=receiver)
         self.l, self.o, self.d = local, domain, domain  # pyspf splits at the first @: it may be quoted
         self._ask = ask
-        self._void = 0
+        self._void: list[tuple[str, Kind] | None] = []
+        """Of each term with a void answer: what would prove that the name has an address all the same."""
+        self._term_is_void = False
         self._read = 0  # octets of records
         self._client = int(self.ipaddr)
 
@@ -158,6 +161,32 @@ class _Query(spf.query):
         except ValueError as error:
             raise spf.PermError(str(error)) from error
 
+    def check_lookups(self) -> None:
+        super().check_lookups()  # called once for every term that asks
+        self._term_is_void = False
+
+    def _count_void(self, name: str, kind: Kind, outcome: Outcome) -> None:
+        """Count a term once, however many of its names came back void (RFC 7208 s4.6.4).
+
+        A host with addresses of the other family alone is there: its domain's record is in order, and a client of this family costs it
+        nothing. That is asked only when the limit would be passed.
+
+        Raises:
+            PermError: more terms than the limit have a void answer.
+        """
+        if self._term_is_void:
+            return
+        self._term_is_void = True
+        other = _OTHER_FAMILY.get(kind) if outcome is Outcome.NO_DATA else None
+        self._void.append((name, other) if other else None)
+        if len(self._void) > spf.MAX_VOID_LOOKUPS:
+            self._void = [
+                one for one in self._void if one is None or self._ask(*one).outcome is not Outcome.FOUND
+            ]
+            self._void = [None] * len(self._void)  # none of them is asked again
+        if len(self._void) > spf.MAX_VOID_LOOKUPS:
+            raise spf.PermError(f"more than {spf.MAX_VOID_LOOKUPS} terms with void DNS answers")
+
     def validated_ptrs(self) -> list[str]:
         try:
             names = self.dns_ptr(self.i)[: spf.MAX_PTR]
@@ -184,9 +213,7 @@ class _Query(spf.query):
         if answer.outcome is Outcome.TEMPERROR:
             raise spf.TempError(f"DNS {answer.why}", f"{qtype} {name}")
         if answer.outcome is not Outcome.FOUND and not ignore_void:
-            self._void += 1
-            if self._void > spf.MAX_VOID_LOOKUPS:
-                raise spf.PermError(f"more than {spf.MAX_VOID_LOOKUPS} void DNS answers")
+            self._count_void(name, Kind[qtype], answer.outcome)
         if qtype == "TXT":
             return [(text,) for text in answer.texts]
         if qtype == "MX":

@@ -87,8 +87,10 @@ def test_a_record_with_all_tags() -> None:
         (b"v=DMARC1; p=reject; pct=5%", Record(policy=Published.REJECT)),
         (b"v=DMARC1; p=reject; pct=" + b"1" * 5000, Record(policy=Published.REJECT)),
         ("v=DMARC1; p=reject; pct=\u0665".encode(), Record(policy=Published.REJECT)),
-        (b"v=DMARC1", Record(policy=Published.NONE)),
-        (b"v=DMARC1; sp=reject", Record(policy=Published.NONE, subdomains=Published.REJECT)),
+        (b"v=DMARC1; rua=mailto:a@b.test", Record(policy=Published.NONE)),
+        (b"v=DMARC1; p=none; sp=reject", Record(policy=Published.NONE, subdomains=Published.REJECT)),
+        (b"v=DMARC1; p=none; psd=n", Record(policy=Published.NONE, suffix=False)),
+        (b"v=DMARC1; p=none; psd=u", Record(policy=Published.NONE)),
         (b"v=DMARC1; p=rejct; rua=mailto:a@b.test", Record(policy=Published.NONE)),
         (b"v=DMARC1; p=reject; sp=bad; rua=x, mailto:a@b.test", Record(policy=Published.NONE)),
         (b"v=DMARC1; p=; rua=https://b.test/", Record(policy=Published.NONE)),
@@ -101,13 +103,16 @@ def test_records_that_can_be_used(text: bytes, want: Record) -> None:
 @pytest.mark.parametrize(
     "text",
     [b"v=DMARC1; p=rejct", b"v=DMARC1; p=", b"v=DMARC1; p=reject; sp=bad", b"v=DMARC1; p=none; np=bad; rua=nobody",
-     b"v=DMARC1; p=\xff", b"v=DMARC1; p=reject;" + b" " * MAX_RECORD],
+     b"v=DMARC1; p=\xff", b"v=DMARC1; p=reject;" + b" " * MAX_RECORD, b"v=DMARC1", b"v=DMARC1; adkim=s; sp=reject"],
 )  # fmt: skip
 async def test_records_that_cannot_be_used(text: bytes) -> None:
     with pytest.raises(Unusable):
         parse(text)
     found = await check(text)
-    assert (found.result, found.disposition) == (Result.PERMERROR, Published.NONE)
+    assert (found.result, found.disposition) == (
+        Result.NONE,
+        Published.NONE,
+    )  # no DMARC processing, RFC 9989 s4.10.1
     assert found.why.startswith("_dmarc.example.com: ")
     assert found.why.isprintable()
 
@@ -120,7 +125,7 @@ def test_any_record_is_survived(tail: bytes | str) -> None:
     """Invariant: a result of the RFC's words, and never more than the record's own policy is asked for."""
     text = b"v=DMARC1;" + (tail if isinstance(tail, bytes) else tail.encode())
     found = asyncio.run(check({}, table=_Always(text)))
-    assert found.result in (Result.FAIL, Result.PERMERROR)
+    assert found.result in (Result.FAIL, Result.NONE)
     assert found.disposition in (Published.NONE, Published.QUARANTINE, found.policy)
     assert found.why.isprintable()
 
@@ -174,10 +179,93 @@ async def test_the_record_of_the_organisation(sp: str, policy: str) -> None:
     assert (found.policy, found.disposition, found.organisational) == (policy, policy, "example.com")
 
 
-async def test_a_public_suffix_is_no_organisation() -> None:
+async def test_a_record_of_a_public_suffix_holds_below_it_and_makes_nobody_its_neighbours_author() -> None:
+    """RFC 9989 s4.10.2 knows no list: the record is the organisation's. Aligned are names of one customer alone."""
     zone: Records = {"_dmarc.co.uk": {"TXT": "v=DMARC1; p=reject"}}
-    assert (await check(zone, "example.co.uk")).result is Result.NONE
-    assert (await check(zone, "co.uk")).disposition is Published.REJECT  # but may speak for itself
+    assert (await check(zone, "example.co.uk")).disposition is Published.REJECT
+    assert (await check(zone, "co.uk")).disposition is Published.REJECT
+    assert (await check(zone, "a.co.uk", by_spf=spf("b.co.uk"))).result is Result.FAIL
+    assert (await check(zone, "x.a.co.uk", by_spf=spf("y.a.co.uk"))).result is Result.PASS
+
+
+# what the tree walk of RFC 9989 s4.10 decides
+
+N = {"TXT": "v=DMARC1; p=reject; psd=n"}
+Y = {"TXT": "v=DMARC1; p=reject; psd=y"}
+U = {"TXT": "v=DMARC1; p=reject"}
+NOTHING = {"TXT": "v=DMARC1; p=none"}
+
+
+@pytest.mark.parametrize(
+    ("zone", "author", "proved", "result", "disposition"),
+    [
+        # the border moved down: the middle name is the organisation
+        ({"b.example.com": N}, "a.b.example.com", "", "fail", "reject"),
+        ({"b.example.com": N, "example.com": NOTHING}, "a.b.example.com", "", "fail", "reject"),
+        ({"b.example.com": N, "example.com": NOTHING}, "a.b.example.com", "c.b.example.com", "pass", "none"),
+        ({"b.example.com": N, "example.com": NOTHING}, "a.b.example.com", "example.com", "fail", "reject"),
+        ({"b.example.com": N, "example.com": NOTHING}, "b.example.com", "example.com", "fail", "reject"),
+        ({"b.example.com": N, "example.com": NOTHING}, "x.example.com", "b.example.com", "fail", "none"),
+        # nothing said: the shortest name with a record
+        ({"b.example.com": U}, "a.b.example.com", "", "fail", "reject"),
+        ({"b.example.com": U, "example.com": NOTHING}, "a.b.example.com", "", "fail", "none"),
+        ({"b.example.com": U, "example.com": NOTHING}, "a.b.example.com", "example.com", "pass", "none"),
+        ({"a.example.com": U, "example.com": U}, "a.example.com", "b.example.com", "pass", "none"),
+        ({"b.example.com": U}, "b.example.com", "example.com", "fail", "reject"),
+        ({}, "a.example.com", "b.example.com", "none", "none"),
+        # a suffix that no list knows (RFC 9989 appendix B.4)
+        ({"bank.example": Y}, "giant.bank.example", "mega.bank.example", "fail", "reject"),
+        ({"bank.example": Y}, "a.giant.bank.example", "b.giant.bank.example", "pass", "none"),
+        ({"bank.example": Y, "giant.bank.example": U}, "giant.bank.example", "mega.bank.example", "fail", "reject"),
+        ({"bank.example": Y}, "bank.example", "bank.example", "pass", "none"),
+        # a suffix that the list knows too
+        ({"gov": Y, "x.a.gov": U}, "x.a.gov", "a.gov", "pass", "none"),
+        ({"gov": Y}, "x.a.gov", "b.gov", "fail", "reject"),
+    ],
+)  # fmt: skip
+async def test_the_tree_walk(zone: Any, author: str, proved: str, result: str, disposition: str) -> None:
+    records: Records = {f"_dmarc.{name}": record for name, record in zone.items()}
+    for proof in ({"by_spf": spf(proved)}, {"by_dkim": (dkim("other.test"), dkim(proved))}):
+        found = await check(records, author, **proof)  # type: ignore[arg-type]
+        assert (found.result, found.disposition) == (result, disposition)
+        assert (found.spf_aligned or found.dkim_aligned) is (
+            result == "pass" or (result == "none" and bool(proved))
+        )
+
+
+@pytest.mark.parametrize("labels", [3, 8, 9, 60, 120])
+async def test_a_walk_asks_at_most_eight_questions(labels: int) -> None:
+    name = ".".join(["a"] * (labels - 2)) + ".example.com"
+    table = Table({"_dmarc.example.com": U})
+    assert (await check({}, name, table=table)).disposition is Published.REJECT
+    assert len(table.asked) <= 8
+    assert set(table.asked) == {(one, Kind.TXT) for one in dmarc_questions([name])}
+
+
+@pytest.mark.parametrize(
+    ("author", "proved", "questions"),
+    [
+        ("example.com", "example.com", 1),
+        ("example.com", "other.test", 1),  # of another registered name: no walk makes them one
+        ("news.example.com", "news.example.com", 2),
+        ("example.com", "bounce.example.com", 2),
+        ("news.example.com", "example.com", 2),
+    ],
+)
+async def test_what_an_ordinary_message_asks(author: str, proved: str, questions: int) -> None:
+    table = Table({"_dmarc.example.com": U})
+    await check({}, author, by_spf=spf(proved), by_dkim=(dkim(proved), dkim("esp.test")), table=table)
+    assert len(set(table.asked)) == questions
+
+
+async def test_a_walk_without_an_answer_is_a_temporary_error_only_where_it_decides() -> None:
+    broken = Table({"_dmarc.example.com": U}, broken=[("_dmarc.bounce.example.com", "TXT")])
+    assert (await check({}, by_spf=spf("bounce.example.com"), table=broken)).result is Result.TEMPERROR
+    signed = (dkim("example.com"),)
+    assert (
+        await check({}, by_spf=spf("bounce.example.com"), by_dkim=signed, table=broken)
+    ).result is Result.PASS
+    assert (await check({}, by_spf=spf("bounce.example.com", "fail"), table=broken)).result is Result.FAIL
 
 
 @pytest.mark.parametrize(("exists", "policy"), [(True, "none"), (False, "reject")])
@@ -215,7 +303,13 @@ async def test_whether_a_name_exists_is_asked_only_if_it_matters() -> None:
 @pytest.mark.parametrize("place", ["_dmarc.a.example.com", "_dmarc.example.com"])
 async def test_several_records_are_none(place: str) -> None:
     found = await check({place: {"TXT": ["v=DMARC1; p=reject", "v=DMARC1; p=none"]}}, "a.example.com")
-    assert (found.result, found.why) == (Result.NONE, f"2 records at {place}")
+    assert (found.result, found.why) == (Result.NONE, f"several records at {place}")
+
+
+async def test_several_records_at_one_name_are_none_and_the_walk_goes_on() -> None:
+    two: dict[str, Any] = {"TXT": ["v=DMARC1; p=none", "v=DMARC1; p=none"]}
+    found = await check({"_dmarc.a.example.com": two, "_dmarc.example.com": U}, "a.example.com")
+    assert found.disposition is Published.REJECT
 
 
 async def test_other_texts_beside_the_record_do_not_matter() -> None:
@@ -392,6 +486,7 @@ async def test_what_is_asked_first_is_known_beforehand() -> None:
     await check({}, *froms, table=table)
     wanted = dmarc_questions(froms)
     assert wanted[:3] == ("_dmarc.a.b.example.com", "_dmarc.example.com", "_dmarc.xn--e1afmkfd.test")
+    assert wanted[-1] == "_dmarc.b.example.com", "of the organisation and the domain before all between"
     later = {"_dmarc.com", "_dmarc.test"}
     assert {name for name, _ in table.asked} - later == set(wanted)
 
@@ -414,7 +509,6 @@ async def test_a_signature_that_could_not_be_looked_at_disowns_nothing() -> None
 # The cases of authheaders 0.16.3 (authheaders/test/test_authentication.py), as domains and results. Where this differs:
 #   bad     "p=none; reject" is permerror there. RFC 7489 s6.3: errors behind the version are discarded, so it is p=none.
 #   nofrom  no domain in From is permerror there. RFC 7489 s11.2: none, "no aligned identifier could be extracted".
-#   nop     a record without p is as if absent there. RFC 9989: as if it said p=none.
 
 AUTHHEADERS: Records = {
     "_dmarc.example.com": {"TXT": "v=DMARC1; p=reject; rua=mailto:dmarc.reports@valimail.com,mailto:dmarc_agg@vali.email"},
@@ -441,7 +535,7 @@ AUTHHEADERS: Records = {
         (["sub.example.net"], [dkim("sub.example.net", "fail")], "fail", "sub.example.net", "reject"),
         (["sub.example.biz"], [dkim("sub.example.biz", "fail")], "fail", "sub.example.biz", "reject"),
         (["sub2.example.biz"], [dkim("sub2.example.biz", "fail")], "fail", "sub2.example.biz", "quarantine"),
-        (["nop.example.org"], [dkim("nop.example.org", "fail")], "fail", "nop.example.org", "none"),
+        (["nop.example.org"], [dkim("nop.example.org", "fail")], "none", "nop.example.org", "none"),
     ],
     ids=["dmarc", "bad", "nofrom", "psdsub", "mult_from", "mult_from2", "sub", "np1", "np2", "no_p"],
 )  # fmt: skip

@@ -303,6 +303,53 @@ async def test_the_client_cannot_spend_the_void_answers_of_a_domain() -> None:
     assert (await check(zone)).result is Result.PASS
 
 
+HOSTS = {f"mx{number}.example.test": {"A": f"198.51.100.{number}"} for number in range(4)}
+EXCHANGES = [f"{number} mx{number}.example.test." for number in range(4)]
+
+
+@pytest.mark.parametrize("record", ["v=spf1 mx ip6:2001:db8::/32 -all", "v=spf1 a mx ip6:2001:db8::/32 -all"])
+async def test_hosts_with_addresses_of_the_other_family_are_no_void_answers(record: str) -> None:
+    """RFC 7208 s4.6.4 counts terms, and a mail host that has IPv4 alone is nobody's mistake."""
+    zone: Records = {"example.test": {"TXT": record, "A": "198.51.100.9", "MX": EXCHANGES}, **HOSTS}
+    assert (await check(zone, ip="2001:db8::1")).result is Result.PASS
+    assert (await check(zone, ip="2001:db9::1")).result is Result.FAIL
+    table = Table(zone)
+    await check({}, ip="2001:db8::1", table=table)
+    assert not [name for name, kind in table.asked if kind is Kind.A], (
+        "asked only when the limit would be passed"
+    )
+
+
+async def test_names_of_the_other_family_in_many_terms() -> None:
+    terms = " ".join(f"a:mx{number}.example.test" for number in range(4))
+    zone: Records = {"example.test": {"TXT": f"v=spf1 {terms} ip6:2001:db8::/32 -all"}, **HOSTS}
+    assert (await check(zone, ip="2001:db8::1")).result is Result.PASS
+    backwards: Records = {
+        "example.test": {"TXT": f"v=spf1 {terms} ip4:192.0.2.1 -all"},
+        **{name: {"AAAA": "2001:db8::9"} for name in HOSTS},
+    }
+    assert (await check(backwards)).result is Result.PASS
+
+
+@pytest.mark.parametrize(
+    ("record", "result"),
+    [
+        ("v=spf1 a:no0.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),
+        ("v=spf1 a:no0.test a:no1.test a:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
+        ("v=spf1 mx:gone.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),  # one term with four void hosts
+        ("v=spf1 mx:gone.test a:no1.test exists:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
+        ("v=spf1 include:half.test a:no1.test ip4:192.0.2.1 -all", Result.PERMERROR),  # with two of its own
+    ],
+)
+async def test_terms_with_void_answers_are_counted_once_each(record: str, result: Result) -> None:
+    zone: Records = {
+        "example.test": {"TXT": record},
+        "gone.test": {"MX": [f"{number} gone{number}.test." for number in range(4)]},
+        "half.test": {"TXT": "v=spf1 a:no3.test a:no4.test ?all"},
+    }
+    assert (await check(zone)).result is result
+
+
 async def test_the_names_and_addresses_looked_at_have_a_limit() -> None:
     table = Table({
         "example.test": {"TXT": "v=spf1 ptr a -all", "A": [f"10.0.0.{number}" for number in range(150)]},

@@ -68,7 +68,7 @@ def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
     """
     console = Terminal(soft_wrap=True)
     for source in messages(file):
-        console.print(source.name, style="bold", markup=False, highlight=False)
+        console.print(source.name, style="bold", highlight=False)
         asyncio.run(_authenticate(asked, source.raw, envelope, console))
 
 
@@ -137,7 +137,7 @@ async def _steps(
 def _told(console: Terminal, method: str, question: str, witness: _Witness) -> Iterator[None]:
     """Print a method's heading and, when it is done, the questions that it put."""
     witness.steps.clear()
-    console.print(f"{method}: {question}", style="bold", markup=False, highlight=False)
+    console.print(f"{method}: {question}", style="bold", highlight=False)
     yield
     for step in witness.steps:
         what = f"  ? {step.kind.name:<4} {quoted(step.name, 253)}  ({step.took_s * 1000:.1f} ms)"
@@ -196,4 +196,4 @@ def _result(console: Terminal, result: str, words: str) -> None:
 
 
 def _line(console: Terminal, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    console.print(text, highlight=False)

@@ -83,8 +83,8 @@ def show(console: Terminal, name: str, result: Scan) -> None:
     """Print a scan for people: the verdict, and why."""
     verdict = result.verdict
     colour = {"accept": "green", "spam": "yellow"}.get(verdict.action, "red")
-    console.print(name, style="bold", markup=False, highlight=False)
+    console.print(name, style="bold", highlight=False)
     console.print(f"  [{colour}]{verdict.action}[/] {verdict.score:.1f} / {verdict.line:g}", highlight=False)
-    console.print(f"  {reason(verdict)}", markup=False, highlight=False)
+    console.print(f"  {reason(verdict)}", highlight=False)
     for finding in verdict.findings:
-        console.print(f"  found {finding.name} {finding.evidence}".rstrip(), markup=False, highlight=False)
+        console.print(f"  found {finding.name} {finding.evidence}".rstrip(), highlight=False)

@@ -36,7 +36,7 @@ def stats(asked: Asked, types: bool, as_json: bool) -> None:
     about = Table.grid(padding=(0, 2))
     for what, words in _about(found) if isinstance(found, Stats) else _on_its_way(found):
         about.add_row(what, words)
-    terminal.print(about, markup=False, highlight=False)
+    terminal.print(about, highlight=False)
     if isinstance(found, ClusterStats):
         terminal.print(_nodes(found))
     if found.spools:

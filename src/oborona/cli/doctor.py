@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from oborona import secret
 from oborona.cli.asked import Asked, pass_asked
@@ -132,7 +132,7 @@ def _print(reports: list[Report]) -> None:
     colours = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
     for report in reports:
         words = f"{report.words}\n→ {report.hint}" if report.hint else report.words
-        table.add_row(f"[{colours[report.state]}]{report.state}[/]", escape(report.what), escape(words))
+        table.add_row(Text(report.state, style=colours[report.state]), report.what, words)
     Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)
 
 

@@ -95,4 +95,4 @@ def print_events(found: Sequence[Stored]) -> None:
         )
     for column in table.columns:
         column.overflow = "fold"  # the end of an address is what tells it from others
-    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

@@ -80,4 +80,4 @@ def rules(asked: Asked, since: float, as_json: bool) -> None:
     table = Table("rule", "reports", "refuses")
     for name, number, about in rows:
         table.add_row(name, str(number), about)
-    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

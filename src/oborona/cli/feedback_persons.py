@@ -91,4 +91,4 @@ def _print(found: Sequence[Known]) -> None:
         )
     for column in table.columns:
         column.overflow = "fold"
-    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

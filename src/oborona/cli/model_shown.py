@@ -67,7 +67,7 @@ def status(asked: Asked, as_json: bool) -> None:
         if value:
             table.add_row(name, plain(value))
     console = Terminal()
-    console.print(table, markup=False, highlight=False)
+    console.print(table, highlight=False)
     _show_figures(console, found)
 
 
@@ -90,7 +90,7 @@ def history(asked: Asked, as_json: bool) -> None:
             "gone" if size is None else f"{size / 1e6:.1f}",
         )  # fmt: skip
     if rows:
-        Terminal().print(table, markup=False)
+        Terminal().print(table)
     else:
         echo("there are none yet")
 
@@ -131,12 +131,12 @@ def _show_figures(console: Terminal, found: Figures) -> None:
     for one in found.said:
         table.add_row(one.kind, Source(one.source).report, one.state, str(one.number))
     if found.said:
-        console.print(table, markup=False)
+        console.print(table)
     if found.persons:
         table = Table("person", "spam", "ham", title="by whom", title_justify="left")
         for person in found.persons:
             table.add_row(plain(person.person), str(person.spam), str(person.ham))
-        console.print(table, markup=False)
+        console.print(table)
     agreed = found.agreement
     if not agreed.number:
         return
@@ -154,7 +154,7 @@ def _show_figures(console: Terminal, found: Figures) -> None:
             f"{bin_.predicted:.3f}",
             f"{bin_.happened:.3f}",
         )
-    console.print(table, markup=False)
+    console.print(table)
 
 
 def _when(at: float) -> str:

@@ -41,7 +41,7 @@ def words(asked: Asked, last: int, person: str | None, as_json: bool) -> None:
             "" if one.margin is None else f"{one.margin:+.2f}",
             _state(one),
         )
-    Terminal().print(table, markup=False, highlight=False)
+    Terminal().print(table, highlight=False)
 
 
 def _state(one: Stored) -> str:

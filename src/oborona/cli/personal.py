@@ -212,7 +212,7 @@ def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
         )
     for column in table.columns:
         column.overflow = "fold"  # the end of an address is what tells it from others
-    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
 
 
 def _object(one: Entry, now: float) -> dict[str, object]:

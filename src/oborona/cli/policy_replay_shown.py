@@ -21,15 +21,15 @@ def show(comparison: Comparison) -> None:
     told = f"{comparison.messages:,} messages: {certain:,} verdicts would change"
     if uncertain:
         told += f", {uncertain:,} might"
-    console.print(told, markup=False, highlight=False)
+    console.print(told, highlight=False)
     for why, number in comparison.left_out.most_common():
-        console.print(f"{number:,} messages can't be judged: {why}", markup=False, highlight=False)
+        console.print(f"{number:,} messages can't be judged: {why}", highlight=False)
     if comparison.changes:
         table = Table("verdict", title="verdicts that differ", title_justify="left")
         table.add_column("messages", justify="right")
         for change, number in comparison.changes.most_common():
             table.add_row(_change(change), f"{number:,}")
-        console.print(table, markup=False, highlight=False)
+        console.print(table, highlight=False)
     rules = list(comparison.differing_rules())
     if rules:
         table = Table("rule", title="rules that differ", title_justify="left")
@@ -48,10 +48,10 @@ def show(comparison: Comparison) -> None:
                 f"{rule.score_after:,.1f}",
                 f"{rule.unjudged:,}" if rule.unjudged else "",
             )
-        console.print(table, markup=False, highlight=False)
+        console.print(table, highlight=False)
     for change, pairs in comparison.examples.items():
         if pairs:
-            console.print(f"{_change(change)}, such as", markup=False, highlight=False)
+            console.print(f"{_change(change)}, such as", highlight=False)
         for pair in pairs:
             _example(console, pair)
 
@@ -64,15 +64,15 @@ def _change(change: str) -> str:
 def _example(console: Terminal, pair: Pair) -> None:
     subject = plain(pair.subject)
     shown = f"{subject[:WIDE]}…" if len(subject) > WIDE else subject
-    console.print(f"  {plain(pair.name)}  <{plain(pair.sender)}>  {shown}", markup=False, highlight=False)
+    console.print(f"  {plain(pair.name)}  <{plain(pair.sender)}>  {shown}", highlight=False)
     before, after = pair.before, pair.after
-    console.print(f"      {_told(before)}  →  {_told(after)}", markup=False, highlight=False)
+    console.print(f"      {_told(before)}  →  {_told(after)}", highlight=False)
     there, here = ({hit.name for hit in one.rules} for one in (before, after))
     moved = [f"+{name}" for name in sorted(here - there)]
     moved += [f"-{name}" for name in sorted(there - here - set(pair.unjudged))]
     moved += [f"?{name}" for name in pair.unjudged]
     if moved:
-        console.print(f"      {plain(' '.join(moved))}", markup=False, highlight=False)
+        console.print(f"      {plain(' '.join(moved))}", highlight=False)
 
 
 def _told(one: Judgement) -> str:

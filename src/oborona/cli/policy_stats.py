@@ -107,11 +107,11 @@ def _as_object(found: Stats) -> dict[str, Any]:
 def _show(found: Stats) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     told = ", ".join(f"{action} {number:,}" for action, number in found.verdicts.most_common())
-    console.print(f"{found.messages:,} messages: {told or 'none'}", markup=False, highlight=False)
+    console.print(f"{found.messages:,} messages: {told or 'none'}", highlight=False)
     for change, number in found.would.most_common():
-        console.print(f"with all in shadow mode live: {change} {number:,}", markup=False, highlight=False)
+        console.print(f"with all in shadow mode live: {change} {number:,}", highlight=False)
     if found.damaged:
-        console.print(f"{found.damaged:,} more are damaged in the journal", markup=False, highlight=False)
+        console.print(f"{found.damaged:,} more are damaged in the journal", highlight=False)
     table = Table("rule")
     for column in ("hits", "share", "decided", "decisive", *(action.value for action in Action)):
         table.add_column(column, justify="right")
@@ -123,4 +123,4 @@ def _show(found: Stats) -> None:
             *(f"{number:,}" if number else "" for number in (rule.decided, rule.alone)),
             *(f"{rule.verdicts[action]:,}" if rule.verdicts[action] else "" for action in Action),
         )
-    console.print(table, markup=False, highlight=False)
+    console.print(table, highlight=False)

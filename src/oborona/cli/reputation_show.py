@@ -140,7 +140,7 @@ def _print_judgement(terminal: Terminal, judgement: Judgement) -> None:
     table.add_column("evidence", overflow="fold")
     for one in judgement.measures:
         table.add_row(one.name, f"{one.value:.3g}", f"{one.confidence:.0%}", f"{one.points:+.0f}", one.say)
-    terminal.print(table, markup=False)
+    terminal.print(table)
 
 
 def _flagged(flag: Flag) -> Text:

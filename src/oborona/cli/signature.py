@@ -155,7 +155,7 @@ def list_(asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bo
             str(found.total),
             shown_time(found.last),
         )
-    Terminal().print(table, markup=False)
+    Terminal().print(table)
 
 
 @signature.command()

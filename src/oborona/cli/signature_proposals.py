@@ -217,4 +217,4 @@ def _show(rows: Sequence[tuple[str, Signature, dict[str, Any]]], *, as_json: boo
             str(told.get("fresh")),
             str(told.get("good_mail")),
         )
-    Terminal().print(table, markup=False)
+    Terminal().print(table)

@@ -69,7 +69,7 @@ def _tried(asked: Asked, paths: tuple[Path, ...], signatures: Finder, *, as_json
     table = Table("id", "messages", "share", title=f"{hit} of {total} messages have a signature")
     for name, times in found.most_common():
         table.add_row(name, str(times), f"{times / total:.2%}")
-    Terminal().print(table, markup=False)
+    Terminal().print(table)
 
 
 def found_in_good_mail(asked: Asked, one: Signature, ham: Path) -> tuple[int, int]:

@@ -204,7 +204,7 @@ def _show_all(asked: Asked, *, as_json: bool) -> None:
     if as_json:
         return
     if rows:
-        Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, markup=False, highlight=False)
+        Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
     there = {name for name, *_ in rows}
     for known in OWN:
         if known.name not in there:

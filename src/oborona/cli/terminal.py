@@ -14,7 +14,15 @@ PIPED: Final = 160  # columns where there is no terminal to ask
 
 
 class Terminal(Console):
-    """A console whose errors are those of `oborona.cli.output.echo`."""
+    """A console whose errors are those of `oborona.cli.output.echo`, and to which text is text.
+
+    Rich's markup ("[link=...]", "[/b]") and its names of little pictures (":smile:") mean nothing here: what is printed holds the words
+    of strangers, who would set colours and links, or end the command with a tag that closes nothing. What is to have a style gets
+    it by an argument or as `rich.text.Text`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as `Console.print` does."""

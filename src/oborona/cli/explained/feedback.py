@@ -89,7 +89,7 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
         told = f"{one.time}  {What(one.what).report} of {who} by {one.way}: {_shown(one.decision)}"
         told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
         told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
-        console.print(plain(f"report {one.id}  {told}"), markup=False, highlight=False)
+        console.print(plain(f"report {one.id}  {told}"), highlight=False)
         lines = [*one.effects]
         if one.word is not None:
             lines.append(
@@ -103,7 +103,7 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
             for before in one.before
         ]
         for line in lines:
-            console.print(plain(f"      {line}"), markup=False, highlight=False)
+            console.print(plain(f"      {line}"), highlight=False)
 
 
 def _shown(decision: str) -> str:

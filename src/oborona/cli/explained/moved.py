@@ -67,4 +67,4 @@ def show(console: Terminal, moves: tuple[Moved, ...]) -> None:
         told += f" ({one.note})" if one.note else ""
         told += f", by {one.event}: {one.why}, {one.score:.1f} / {one.line:g}"
         told += f", because: {one.because}" if one.because else ""
-        console.print(plain(f"{'back ' if one.back else 'move '} {told}"), markup=False, highlight=False)
+        console.print(plain(f"{'back ' if one.back else 'move '} {told}"), highlight=False)

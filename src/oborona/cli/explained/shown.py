@@ -33,7 +33,7 @@ def show(console: Terminal, one: Explanation, *, verbose: bool) -> None:
     moved.show(console, one.moves)
     if not verbose:
         told = "-v shows findings, models, every fact, and what is counted of each part of the message"
-        console.print(told, markup=False, highlight=False, style="dim")
+        console.print(told, highlight=False, style="dim")
         return
     _findings(console, one)
     _models(console, one)
@@ -58,7 +58,7 @@ def _about(console: Terminal, one: Explanation) -> None:
     ):
         if value:
             about.add_row(name, plain(value))
-    console.print(about, markup=False, highlight=False)
+    console.print(about, highlight=False)
 
 
 def _sides(one: Explanation) -> list[tuple[str, Side]]:
@@ -79,20 +79,20 @@ def _verdicts(console: Terminal, one: Explanation) -> None:
                 spam = side.lines.shadow_spam or side.lines.spam
                 reject = side.lines.shadow_reject or side.lines.reject
                 words.append(f"on trial {spam:g} and {reject:g}")
-        console.print(f"      {plain('; '.join(words))}", markup=False, highlight=False)
+        console.print(f"      {plain('; '.join(words))}", highlight=False)
         if side.would is not None:
             would = side.would
             told = f"{would.action} {would.score:.1f} / {would.line:g} by {would.decided_by}"
-            console.print(f"      with all in shadow mode live: {plain(told)}", markup=False, highlight=False)
+            console.print(f"      with all in shadow mode live: {plain(told)}", highlight=False)
         for rule, why in side.not_judged.items():
-            console.print(f"      {plain(f'{rule}: not judged, {why}')}", markup=False, highlight=False)
+            console.print(f"      {plain(f'{rule}: not judged, {why}')}", highlight=False)
         if len(side.possible) > 1:
             told = f"      so it could be {' or '.join(side.possible)}"
-            console.print(told, markup=False, highlight=False)
+            console.print(told, highlight=False)
     if one.no_now and one.id is not None:
-        console.print(f"now   can't be told: {one.no_now}", markup=False, highlight=False)
+        console.print(f"now   can't be told: {one.no_now}", highlight=False)
     if one.changed_verdict:
-        console.print(f"{CHANGED} the verdict would change now", markup=False, highlight=False)
+        console.print(f"{CHANGED} the verdict would change now", highlight=False)
 
 
 def _distance(side: Side) -> list[str]:
@@ -113,7 +113,7 @@ def _not_counted(console: Terminal, one: Explanation) -> None:
         if finding.name == NOT_COUNTED
     )
     for line in told:
-        console.print(f"list  {plain(line)}", markup=False, highlight=False)
+        console.print(f"list  {plain(line)}", highlight=False)
 
 
 def _authentication(console: Terminal, one: Explanation) -> None:
@@ -138,7 +138,7 @@ def _authentication(console: Terminal, one: Explanation) -> None:
     ]
     proved = facts.get("author") or facts.get("sender.proved")
     parts.append(f"proved: {proved}" if proved else "sender not authenticated")
-    console.print(f"authentication  {plain(', '.join(parts))}", markup=False, highlight=False)
+    console.print(f"authentication  {plain(', '.join(parts))}", highlight=False)
 
 
 def _method(name: str, result: object, of: object) -> str:
@@ -165,7 +165,7 @@ def _rules(console: Terminal, one: Explanation) -> None:
             *(_part(found.get(name), name, side) for found, (_, side) in zip(hits, sides, strict=True)),
             plain(last.say),
         )
-    console.print(table, markup=False, highlight=False)
+    console.print(table, highlight=False)
 
 
 def _part(hit: RuleHit | None, name: str, side: Side) -> str:
@@ -180,25 +180,20 @@ def _findings(console: Terminal, one: Explanation) -> None:
         if finding.name == NOT_COUNTED:
             continue
         told = f"found {finding.name}  {finding.evidence}".rstrip()
-        console.print(plain(told), markup=False, highlight=False)
+        console.print(plain(told), highlight=False)
 
 
 def _late(console: Terminal, late: Side, *, verbose: bool) -> None:
     console.print(
         f"found late: {late.verdict} {late.score:.1f} / {late.line:g}, decided by {plain(late.decided_by)}",
-        markup=False,
         highlight=False,
     )
     for hit in late.rules if verbose else ():
-        console.print(
-            f"  {hit.score:>8.1f}  {plain(f'{hit.name}  {hit.say}')}".rstrip(), markup=False, highlight=False
-        )
+        console.print(f"  {hit.score:>8.1f}  {plain(f'{hit.name}  {hit.say}')}".rstrip(), highlight=False)
     for finding in late.findings if verbose else ():
-        console.print(
-            f"  found {plain(f'{finding.name}  {finding.evidence}')}".rstrip(), markup=False, highlight=False
-        )
+        console.print(f"  found {plain(f'{finding.name}  {finding.evidence}')}".rstrip(), highlight=False)
     for name, value in late.facts.items() if verbose else ():
-        console.print(f"  {name} = {_value(value)}", markup=False, highlight=False)
+        console.print(f"  {name} = {_value(value)}", highlight=False)
 
 
 def _models(console: Terminal, one: Explanation) -> None:
@@ -212,16 +207,16 @@ def _models(console: Terminal, one: Explanation) -> None:
             if probability is None
             else f"{probability:.4f} spam, margin {said['margin']:.2f}"
         )
-        console.print(f"content model: {word}; {plain(learned)}", markup=False, highlight=False)
+        console.print(f"content model: {word}; {plain(learned)}", highlight=False)
     if one.content_model is not None:
         views = ", ".join(f"{view} {part:+.2f}" for view, part in one.content_model["views"].items())
-        console.print(f"what pulled it which way: {views}", markup=False, highlight=False)
+        console.print(f"what pulled it which way: {views}", highlight=False)
         table = Table("of", "what")
         table.add_column("part", justify="right")
         for part in one.content_model["parts"]:
             table.add_row(part["view"], plain(part["what"]), f"{part['part']:+.3f}")
         table.add_row("", "all others", f"{one.content_model['rest']:+.3f}")
-        console.print(table, markup=False, highlight=False)
+        console.print(table, highlight=False)
     if one.final_model is not None:
         told = f"final model: {one.final_model['probability']:.4f} spam; before anything is known, log-odds {one.final_model['mean']:.2f}"
         table = Table("feature", title=told, title_justify="left")
@@ -230,7 +225,7 @@ def _models(console: Terminal, one: Explanation) -> None:
         for part in one.final_model["parts"]:
             value = "none" if part["value"] is None else f"{part['value']:g}"
             table.add_row(plain(part["feature"]), value, f"{part['log_odds']:+.2f}")
-        console.print(table, markup=False, highlight=False)
+        console.print(table, highlight=False)
 
 
 def _facts(console: Terminal, one: Explanation) -> None:
@@ -248,7 +243,7 @@ def _facts(console: Terminal, one: Explanation) -> None:
         if any(values):
             now = [_value(changed[fact.name]) if fact.name in changed else ""] if changed else []
             table.add_row(fact.name, _value(values[0]), *now, fact.unit, fact.doc)
-    console.print(table, markup=False, highlight=False)
+    console.print(table, highlight=False)
 
 
 def _value(value: Any) -> str:
@@ -280,4 +275,4 @@ def _counts(console: Terminal, one: Explanation) -> None:
             both = f"{'?' if then is None else then} → {'?' if now is None else now}"
             row.append(both if one.id and then != now else "?" if now is None else str(now))
         table.add_row(piece.piece, *row)
-    console.print(table, markup=False, highlight=False)
+    console.print(table, highlight=False)

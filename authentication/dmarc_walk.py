@@ -1,0 +1,97 @@
+"""The DNS tree walk of DMARC: which organisation a name belongs to, and whose record speaks for it. RFC 9989 section 4.10.
+
+From a name upwards records are asked for at each name. The organisation is the name whose record says `psd=n`; else what lies below a record
+that says `psd=y`, but for one at the name itself; else the shortest name with a record. At most `MAX_QUESTIONS` names are asked for, of a
+longer one the lowest and the seven highest labels.
+
+Two things beside the RFC (ADR 50). Names above the one that was registered, by the Public Suffix List, are asked for only where that has
+no record: whatever stood there, what it would say of two names below is what the list says already, namely that they are one organisation.
+And where there is no record at all, the organisation is what was registered; who asks for nothing loses nothing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
+from oborona.dns import Asker, Kind, Outcome
+from oborona.domains import registrable
+
+MAX_QUESTIONS: Final = 8  # RFC 9989 s4.10: a sender chooses how many labels there are
+
+
+class Unanswered(Exception):  # noqa: N818 - reads as what happened
+    """The DNS has no answer; the text says which question."""
+
+
+class Walk(NamedTuple):
+    """What stands at a name and above it."""
+
+    domain: str  # where it began
+    records: tuple[tuple[str, Record | Unusable], ...]  # by name, from the longest on
+    doubled: str = ""  # the first name with several records, which count as none
+
+    @property
+    def organisation(self) -> str:
+        """The organisational domain, RFC 9989 section 4.10.2."""
+        for place, record in self.records:
+            if isinstance(record, Record) and record.suffix is not None:
+                if not record.suffix:
+                    return place
+                if place != self.domain:
+                    return ".".join(self.domain.split(".")[-(place.count(".") + 2) :])
+        return self.records[-1][0] if self.records else registrable(self.domain)
+
+    @property
+    def policy(self) -> tuple[str, Record | Unusable] | None:
+        """The record that holds for the domain, and where: its own, its organisation's, or that of the public suffix above."""
+        for wanted in (self.domain, self.organisation):
+            for place, record in self.records:
+                if place == wanted:
+                    return place, record
+        last = self.records[-1] if self.records else None
+        return last if last and isinstance(last[1], Record) and last[1].suffix else None
+
+
+def places(domain: str) -> Iterator[str]:
+    """Yield the names of a walk from a domain up to the top-level domain, at most `MAX_QUESTIONS`."""
+    yield domain
+    labels = domain.split(".")[1:][-(MAX_QUESTIONS - 1) :]
+    for first in range(len(labels)):
+        yield ".".join(labels[first:])
+
+
+async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:
+    """Ask for the records at a domain and above it.
+
+    Args:
+        domain: a name, as `fqdn` gives it.
+        asker: for the DNS.
+        whole: False = a record at the domain itself is enough, for it is the policy; what organisation that is can be asked later.
+
+    Raises:
+        Unanswered: some name's answer is not known.
+    """
+    found: list[tuple[str, Record | Unusable]] = []
+    doubled = ""
+    registered = registrable(domain)
+    for place in places(domain):
+        if len(place) < len(registered) and found and found[-1][0] == registered:
+            break
+        answer = await asker.ask(f"_dmarc.{place}", Kind.TXT)
+        if answer.outcome is Outcome.TEMPERROR:
+            raise Unanswered(f"DNS {answer.why}: TXT _dmarc.{place}")
+        texts = [text for text in answer.texts if is_record(text)]
+        if len(texts) > 1:
+            doubled = doubled or place
+        if len(texts) != 1:
+            continue
+        try:
+            record: Record | Unusable = parse(texts[0])
+        except Unusable as error:
+            record = error
+        found.append((place, record))
+        if (place == domain and not whole) or (isinstance(record, Record) and record.suffix is not None):
+            break
+    return Walk(domain, tuple(found), doubled)
