@@ -27,7 +27,9 @@ _HINTS: Final = tuple(
     for hint in (f"{phones.WORDS_HINT}|{handles.HINT}|{defanged.HINT}", phones.HINT, wallets.HINT)
 )
 _DIALS: Final = frozenset({"tel", "sms", "callto"})
-_PAYS: Final = frozenset({"bitcoin", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"})
+_PAYS: Final = frozenset(
+    {"bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"}
+)
 _LIST_ID: Final = re.compile(r"<([^<>\s]{1,255})>\s*\Z")
 _IN_BRACKETS: Final = re.compile(r"<([^<>]{1,2000})>")
 

@@ -20,6 +20,8 @@ NAMES: Final = {
     "archive-too-large": "more files in archives, or more to unpack, than the limit; the rest was not looked at",
     "attachment-too-large": "an attachment was hashed up to the limit only",
     "attachment-type-wrong": "a file whose content is not what its name or declared type promises, beyond what honest programs do",
+    "author-ambiguous": "a From field that mail programs read differently: stray brackets or quotes, an address in a comment, several addresses",
+    "author-unusable": "a From field with an @ and no domain name, so that no domain can disown it",
     "base64-broken": "base64 with foreign characters or a wrong length; what could be decoded was used",
     "body-8bit": "octets above 127 in text that declares neither a charset nor an 8-bit encoding",
     "body-nul": "NUL octets in the text",

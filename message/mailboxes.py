@@ -3,6 +3,9 @@
 Structure first, encoded words after: a comma inside an encoded name separates nothing. Groups ("friends: a@b, c@d;")
 give their members. Comments are dropped, except that "a@b (Name)" names a when nothing else does.
 
+Of a From field people read more than the grammar gives: `alert@bank.example>`, or an address in a comment that is never closed, is shown as
+bank.example's by one program or another. `authors` gives every reading that one may show, so that each can be held to its own domain.
+
 Limits: local parts are kept as sent; a value without any @ gives a mailbox with a name alone.
 """
 
@@ -35,6 +38,10 @@ MAX_CHARACTERS: Final = (
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _AROUND_DOT: Final = re.compile(r" ?[.] ?")  # folding white space, RFC 5322 s4.4
 _GROUP: Final = re.compile(r"^[^@:\[]*:")
+MAX_READINGS: Final = 16  # signs of @ in a From field that are looked at; honest mail has one or two
+_LOCAL: Final = re.compile(r"[^\s\"'<>()\[\],:;@\\]+\Z")  # what stands before an @ without quotes
+MAX_LOCAL: Final = 64  # RFC 5321 s4.5.3.1.1
+_DOMAIN: Final = re.compile(r"(?:[\w-]{1,63}\.)+(?=[\w-]*[^\W\d_])[\w-]{1,63}")
 
 
 def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
@@ -58,40 +65,109 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
         return (_mailbox("", f"{simple[1]}@{simple[2]}", findings),)
     found: list[Mailbox] = []
     words: list[str] = []
+    bare: list[str] = []  # of these, what stands outside of quotes
     comment = angle = ""
     for match in _TOKEN.finditer(value):
         if match[3]:
-            _finish(found, words, angle, comment, findings)
+            _finish(found, words, bare, angle, comment, findings)
             if len(found) >= limit:
                 return tuple(found)
-            words, comment, angle = [], "", ""
+            words, bare, comment, angle = [], [], "", ""
         elif match[1] is not None:
             words.append(_ESCAPED.sub(r"\1", match[1]))
+            bare.append(" ")
         elif match[2] is not None:
             if angle:  # "<a@b> <c@d>": the last one is where a reply goes; the first becomes part of the name
                 words.append(angle)
             angle = match[2].strip() or " "
         elif match[4] is not None:
             comment = match[4]
+            if words and words[-1][-1:] not in (
+                "@",
+                ".",
+            ):  # within a domain it is nothing, else it ends a word
+                words.append(" ")
+                bare.append(" ")
         elif words and match[5].startswith("@") and match.start() and value[match.start() - 1] == '"':
             words[-1] = f'"{words[-1]}"{match[5]}'  # a quoted local part
         else:
-            words.append(_GROUP.sub("", match[5]) if not words else match[5])
-    _finish(found, words, angle, comment, findings)
+            bare.append(_GROUP.sub("", match[5]) if not words else match[5])
+            words.append(bare[-1])
+    _finish(found, words, bare, angle, comment, findings)
     return tuple(found[:limit])
 
 
-def _finish(found: list[Mailbox], words: list[str], angle: str, comment: str, findings: Findings) -> None:
-    name = "".join(words).strip()
+def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
+    """Return the mailboxes of a From value: those that `parse` gives, and those that other programs read in it; never raises.
+
+    Those with a domain name come first. A display name that holds an address before another in angle brackets is a name, as mailing lists
+    write it, and no reading.
+
+    Args:
+        value: unfolded, encoded words *not* decoded.
+        limit: mailboxes of each kind.
+        findings: gets author-ambiguous, author-unusable, and what `parse` finds.
+
+    """
+    found = parse(value, limit, findings)
+    if "@" not in value and "=?" not in value:
+        return found
+    usable = [box for box in found if _DOMAIN.fullmatch(box.domain)]
+    if len(usable) == 1 == len(found) == value.count("@"):
+        return found
+    angles, outside = _outside(value)
+    readings = _addresses(angles) or _addresses(outside)
+    if not readings and not usable:
+        readings = _addresses(value) or _addresses(" ".join(decode_words(value, findings).split()))
+    known = {box.domain for box in usable}
+    more = {address: domain for address, domain in readings[:limit] if domain not in known}
+    if more:
+        findings.add("author-ambiguous", value)
+    elif not usable and found and "@" in value:
+        findings.add("author-unusable", value)
+    name = "" if usable or not found else found[0].name
+    return (*usable, *(Mailbox(name, *one) for one in more.items())) or found
+
+
+def _outside(value: str) -> tuple[str, str]:
+    """Return what stands in angle brackets, and all that stands outside of quotes and comments."""
+    angles, outside = [], []
+    for match in _TOKEN.finditer(value):
+        if match[2] is not None:
+            angles.append(match[2])
+        outside.append(match[0] if match[1] is None and match[4] is None else " ")
+    return " ".join(angles), "".join(outside)
+
+
+def _addresses(text: str) -> list[tuple[str, str]]:
+    """Return what looks like an address, and the domain of each."""
+    found: list[tuple[str, str]] = []
+    at = text.find("@")
+    for _ in range(MAX_READINGS):
+        if at < 0:
+            break
+        domain = _DOMAIN.match(text, at + 1)
+        local = _LOCAL.search(text[max(0, at - MAX_LOCAL) : at])
+        if domain and local:
+            found.append((f"{local[0]}@{domain[0].lower()}", domain[0].lower()))
+        at = text.find("@", at + 1)
+    return found
+
+
+def _finish(
+    found: list[Mailbox], words: list[str], bare: list[str], angle: str, comment: str, findings: Findings
+) -> None:
+    name, plain = "".join(words).strip(), "".join(bare).strip()
     if not name and not angle.strip():
         return
     if angle.strip():
         found.append(_mailbox(name or comment, angle, findings))
-    elif "@" in name and (" " not in name or name.startswith('"')):
+    elif "@" in name and ((" " not in name and plain in ("", name)) or name.startswith('"')):
         found.append(_mailbox(comment, name, findings))
     else:
         findings.add("address-broken", name)
-        address = next((word for word in name.split() if "@" in word), "")
+        pieces = [piece for word in (plain, *words) for piece in word.split()]
+        address = next((piece for piece in pieces if "@" in piece), "")
         found.append(_mailbox(name if not address else name.replace(address, ""), address, findings))
 
 

@@ -20,7 +20,7 @@ from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
 from oborona.message.language import language
 from oborona.message.limits import DEFAULT, Limits
-from oborona.message.model import Header, Mailbox, Message, Part
+from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
 from oborona.message.normalise import normalise
 from oborona.message.own_words import own_words
 from oborona.message.page_texts import Text
@@ -91,10 +91,13 @@ def parse(
     hinted = may_hold(normal)
     disguised = defanged.read(normal, limits.links) if hinted else ([], [])
     found_links = leads.links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)
+    subject = lettering.turned(subject)
+    if "." in subject or "://" in subject:
+        found_links = _with_subject(subject, found_links, limits, findings)
     return Message(
         raw=raw,
         headers=root.headers,
-        subject=lettering.turned(subject),
+        subject=subject,
         from_=senders[0] if senders else None,
         from_count=len(from_headers),
         from_domains=tuple(dict.fromkeys(box.domain for box in senders if box.domain)),
@@ -127,6 +130,15 @@ def parse(
         truncated=truncated,
         findings=findings.all(),
     )
+
+
+def _with_subject(
+    subject: str, found: tuple[Link, ...], limits: Limits, findings: Findings
+) -> tuple[Link, ...]:
+    """Return the links of a message, and those that its subject names and its body does not lead to."""
+    led = {link.host for link in found}
+    named = leads.links([], links.in_text(subject.split(), limits.links), limits, findings, Place.HEADER)
+    return (*found, *(link for link in named if link.host not in led)) if named else found
 
 
 def _own_text(texts: list[Text], text: str, limits: Limits) -> str:
@@ -162,7 +174,7 @@ def _senders(headers: list[Header], findings: Findings) -> tuple[Mailbox, ...]:
         value = " ".join(fields.undecoded(header).split())
         if len(value) > FROM_CHARACTERS:
             findings.add("header-too-long", "from")
-        if found := mailboxes.parse(value[:FROM_CHARACTERS], MAX_FROM, findings):
+        if found := mailboxes.authors(value[:FROM_CHARACTERS], MAX_FROM, findings):
             read.append(found)
     leading = read[:1] + read[1:][-1:] + read[1:-1]
     return (*(found[0] for found in leading), *(box for found in leading for box in found[1:]))

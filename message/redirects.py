@@ -40,6 +40,7 @@ _SERVICES: Final[dict[str, frozenset[str]]] = {  # registrable domain -> paramet
         "mail.ru": "url u to",
         "medium.com": "url",
         "messenger.com": "u",
+        "mimecast.com": "domain",  # the name of the site alone
         "office365.us": "url",
         "ok.ru": "st.link",
         "outlook.com": "url",

@@ -2,6 +2,7 @@
 
     base58check          Bitcoin, Litecoin, Dogecoin, Dash, Tron             first octets of sha256 of sha256
     bech32, bech32m      Bitcoin and Litecoin (BIP 173, BIP 350)             a BCH code; also all in upper case
+    CashAddr             Bitcoin Cash, with its prefix or without        a BCH code of 40 bits
     Ethereum             EIP-55, letters in both cases                       Keccak-256; in one case only with a word of it nearby
     Monero               base58 in blocks                                    first octets of Keccak-256
     TON                  base64, bounceable or not: one account              CRC-16
@@ -51,6 +52,10 @@ _BECH32: Final = re.compile(r"(bc|ltc)1([qpzry9x8gf2tvdw0s3jn54khce6mua7l]{14,74
 _BECH32_DIGIT: Final = {letter: value for value, letter in enumerate("qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
 _BECH32_COIN: Final = {"bc": "bitcoin", "ltc": "litecoin"}
 _GENERATOR: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+# The prefix, which people leave out, is summed up too.
+_CASH: Final = (*(ord(letter) & 31 for letter in "bitcoincash"), 0)
+_CASH_LENGTHS: Final = {42, 61}  # of 20 and 32 octets; others are in no wallet's use
+_CASH_GENERATOR: Final = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _BECH32_SUM: Final = 1  # of witness version 0
 _BECH32M_SUM: Final = 0x2BC830A3  # of all later ones
 _MONERO: Final = frozenset({18, 19, 42})  # plain, with a payment id, of a sub-account
@@ -96,6 +101,8 @@ def _wallet(word: str, findings: Findings) -> str:
         return _monero(word) if findings.afford("keccak", 1, MAX_KECCAK) else ""
     if length == 48 and first in "EU":
         return _ton(word) if findings.afford("wallet", 1, MAX_TRIED) else ""
+    if length in _CASH_LENGTHS and first in "qpQP":
+        return _cash(word) if findings.afford("wallet", 1, MAX_TRIED) else ""
     if length <= 35 and first in "13LMDAX9T7":
         return _base58(word) if findings.afford("wallet", 1, MAX_TRIED) else ""
     lower = word.lower()
@@ -154,6 +161,23 @@ def _bech32(word: str) -> str:
     ):
         return ""
     return f"{_BECH32_COIN[prefix]}:{word}"
+
+
+@lru_cache(maxsize=512)
+def _cash(word: str) -> str:
+    """Return the wallet of a Bitcoin Cash address, in letters of one case. Source: its specification of CashAddr."""
+    lower = word.lower()
+    digits = [_BECH32_DIGIT.get(letter, -1) for letter in lower]
+    if -1 in digits or word not in (lower, lower.upper()):
+        return ""
+    checksum = 1
+    for value in (*_CASH, *digits):
+        top = checksum >> 35
+        checksum = (checksum & 0x7FFFFFFFF) << 5 ^ value
+        for bit, generator in enumerate(_CASH_GENERATOR):
+            if top >> bit & 1:
+                checksum ^= generator
+    return f"bitcoincash:{lower}" if checksum == 1 else ""
 
 
 @lru_cache(maxsize=512)

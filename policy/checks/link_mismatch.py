@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.policy.checks.context import Context
-from oborona.policy.checks.shown_links import home, shown_elsewhere
+from oborona.policy.checks.shown_links import click_counter, home, shown_elsewhere
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -16,10 +16,12 @@ def check(context: Context) -> Finding | None:
     """Return a finding with the first such link.
 
     Newsletters count clicks: all their links lead through one host, of their own (`link-through-sender`) or of their mailer, where what they show is often
-    their own site (`link-leaves-sender`).
+    their own site (`link-leaves-sender`), and otherwise the site of who pays for a place in them.
     """
     for link in shown_elsewhere(context.message):
         own = home(context.message)
-        if link.shows not in own and link.domain not in own:
+        if link.shows in own or link.domain in own:
+            continue
+        if not click_counter(context.message, link.domain):
             return Finding(SLUG, quoted(str(link), 160))
     return None

@@ -7,14 +7,20 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from oborona.domains import registrable
-from oborona.message.model import Message
-from oborona.message.redirects import is_service
+from oborona.message import links
+from oborona.message.model import Message, Place
+from oborona.message.redirects import is_service, targets
 
 # The whole shown text is one address: "see example.org" inside a sentence promises nothing about where it leads.
 _SHOWN: Final = re.compile(
     r"\s*(?:https?://)?(?:[\w-]{1,63}@)?((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?::\d{1,5})?(?:[/?#]\S*)?\s*",
     re.IGNORECASE,
 )
+
+
+COUNTED: Final = 5  # links of a mailing that lead to one host: newsletters have twenty
+MIN_NAME: Final = 6  # characters that two companies do not share by chance
+_TRADES: Final = re.compile(r"com|net|org|[a-z]{2}|(?:com?|net|org)\.[a-z]{2}")
 
 
 class ShownElsewhere(NamedTuple):
@@ -34,6 +40,38 @@ def home(message: Message) -> frozenset[str]:
     return frozenset(registrable(box.domain) for box in (message.from_, *message.reply_to) if box is not None)
 
 
+def _one_owner(shown: str, domain: str) -> bool:
+    """Tell whether two registrable domains differ in nothing but where a company trades: shop.co.za and shop.com.
+
+    Under the oldest suffixes and those of countries alone: a name that somebody has is free under the hundreds of new ones for who
+    wants to look like him. A short name is anybody's. Brands are held to their own domains beside this (`brand-in-host`).
+    """
+    name, _, there = domain.partition(".")
+    other, _, here = shown.partition(".")
+    return name == other and len(name) >= MIN_NAME and all(map(_TRADES.fullmatch, (there, here)))
+
+
+def _inside(shown: str, domain: str) -> frozenset[str]:
+    """Return the registrable domains of what a redirector's address that is shown leads to."""
+    url = links.normal(shown)
+    hosts = (links.normal(target) for target in targets(url[0], domain)) if url is not None else ()
+    return frozenset(registrable(one[1]) for one in hosts if one is not None)
+
+
+def click_counter(message: Message, domain: str) -> bool:
+    """Tell whether a mailing leads its readers through one host, whatever its links show: through its mailer's, which counts clicks.
+
+    One says how to leave it (List-Unsubscribe) and has most of its many links there, each of its own: bait has one or two.
+    """
+    if not any(header.name == "list-unsubscribe" for header in message.headers):
+        return False
+    followed = {
+        link.url: link.domain for link in message.links if link.place is Place.ANCHOR and not link.through
+    }
+    there = list(followed.values()).count(domain)
+    return there >= COUNTED and there * 2 >= len(followed)
+
+
 def shown_elsewhere(message: Message) -> Iterator[ShownElsewhere]:
     """Yield the links whose shown host and real host lie under different registrable domains.
 
@@ -48,8 +86,10 @@ def shown_elsewhere(message: Message) -> Iterator[ShownElsewhere]:
             continue
         host = shown[1].lower()
         domain = registrable(host)
-        if not domain or domain == link.domain:
+        if not domain or domain == link.domain or _one_owner(domain, link.domain):
             continue
+        if is_service(domain) and link.domain in _inside(link.shown.strip(), domain):
+            continue  # a gateway's address, undone on the way by a list or a reader's own gateway, but not in what is shown
         if passed is None:
             passed = {one.through for one in message.links if one.through}
         if link.url not in passed or not is_service(link.domain):

@@ -226,7 +226,7 @@ NOTHING = {"TXT": "v=DMARC1; p=none"}
 async def test_the_tree_walk(zone: Any, author: str, proved: str, result: str, disposition: str) -> None:
     records: Records = {f"_dmarc.{name}": record for name, record in zone.items()}
     for proof in ({"by_spf": spf(proved)}, {"by_dkim": (dkim("other.test"), dkim(proved))}):
-        found = await check(records, author, **proof)  # type: ignore[arg-type]
+        found = await check(records, author, **proof)
         assert (found.result, found.disposition) == (result, disposition)
         assert (found.spf_aligned or found.dkim_aligned) is (
             result == "pass" or (result == "none" and bool(proved))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,6 +107,65 @@ def test_mailboxes(written: str, boxes: list[tuple[str, str]]) -> None:
 def test_mailboxes_never_raise(value: str) -> None:
     for box in mailboxes.parse(value, 50, Findings()):
         assert (box.domain == "") == (box.address == "")
+
+
+@pytest.mark.parametrize(
+    ("written", "domains", "odd"),
+    [
+        ("Bank <alert@bank.example>", ["bank.example"], ""),
+        ("alert@bank.example", ["bank.example"], ""),
+        ('"Doe, Jane" <j@d.example>, Bob <b@e.example>', ["d.example", "e.example"], ""),
+        ('"joe@gmail.example via List" <list@l.example>', ["l.example"], ""),
+        ("joe@gmail.example <list@l.example>", ["l.example"], ""),
+        ("a@b.example (joe@gmail.example)", ["b.example"], ""),
+        ("alert@bank.example>", ["bank.example"], "author-ambiguous"),
+        ("<alert@bank.example", ["bank.example"], ""),
+        ("'alert@bank.example'", ["bank.example"], "author-ambiguous"),
+        ("Bank <'alert@bank.example'>", ["bank.example"], "author-ambiguous"),
+        ("Bank [alert@bank.example]", ["bank.example"], "author-ambiguous"),
+        ("Bank (x <alert@bank.example>", ["bank.example"], "author-ambiguous"),
+        ('"Bank <x@y.example>" alert@bank.example', ["bank.example"], ""),
+        ('"a@y.example" alert@bank.example', ["bank.example"], ""),
+        ('"Johnson, Joe <joe@joe.example>" joe@joe.example', ["joe.example"], ""),
+        ('"( bob@bob.example)" joe@joe.example', ["joe.example"], ""),
+        ("<a@b.example> <c@d.example>", ["d.example", "b.example"], "author-ambiguous"),
+        ("a@b.example c@d.example", ["b.example", "d.example"], "author-ambiguous"),
+        ("(alert@bank.example)", ["bank.example"], "author-ambiguous"),
+        ('"alert@bank.example"', ["bank.example"], ""),
+        ("=?utf-8?q?alert=40bank=2Eexample?=", ["bank.example"], "author-ambiguous"),
+        ("Bank <alert@bank.example> x", ["bank.example"], ""),
+        ("root@localhost", [], "author-unusable"),
+        ("a@[192.0.2.1]", [], "author-unusable"),
+        ("Bank @ home <>", [], "author-unusable"),
+        ("Nobody", [], ""),
+        ("=?utf-8?q?N=C3=B3body?=", [], ""),
+    ],
+)
+def test_a_from_is_read_as_people_read_it(written: str, domains: list[str], odd: str) -> None:
+    message = parse(f"From: {written}\n\nx\n".encode())
+    assert [domain for domain in message.from_domains if "." in domain and "[" not in domain] == domains
+    names = {one.name for one in message.findings if one.name.startswith("author-")}
+    assert names == ({odd} if odd else set())
+
+
+@settings(max_examples=1500, deadline=None)
+@given(
+    st.text(st.sampled_from("Bn <>()[]'\",;:\\|=?"), max_size=25),
+    st.text(st.sampled_from("Bn <>()[]'\",;:\\|=?"), max_size=25),
+    st.sampled_from(["", "<", '"', "(", "'", "[", " "]),
+)
+def test_the_only_address_of_a_from_is_its_author(before: str, after: str, last: str) -> None:
+    """Invariant: what holds exactly one thing of the form local@domain is held to that domain."""
+    end = f" {after}" if after[:1] not in tuple("<>()[]'\",; ") else after
+    message = parse(f"From: {before}{last} alert@bank.example{end}\n\nx\n".encode())
+    assert "bank.example" in message.from_domains, message.from_domains
+
+
+@pytest.mark.parametrize("part", ["a@", "a@b.c ", "<a@b.c>", "(", '"', "@", "a.", "a", "<", "(a@b.c)"])
+def test_a_huge_from_takes_no_time(part: str) -> None:
+    start = time.process_time()
+    parse(b"From: " + part.encode() * 200_000 + b"\n\nx\n")
+    assert time.process_time() - start < 5
 
 
 def test_fields_of_a_message() -> None:

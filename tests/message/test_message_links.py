@@ -145,3 +145,25 @@ def test_links_of_a_message() -> None:
         ("http://t.example/", "", Place.TEXT),
     ]
     assert message.addresses == ("c@d.example",)
+
+
+@pytest.mark.parametrize(
+    ("subject", "body", "urls"),
+    [
+        ("visit http://evil-pills.example/buy now", "x", ["http://evil-pills.example/buy"]),
+        (
+            "=?utf-8?b?dmlzaXQgaHR0cDovL2V2aWwtcGlsbHMuZXhhbXBsZS9idXk=?=",
+            "x",
+            ["http://evil-pills.example/buy"],
+        ),
+        ("=?utf-8?q?visit_evil-pills=2Ecom_now?=", "x", ["http://evil-pills.com/"]),
+        ("at http://a.example/", "see https://a.example/b", ["https://a.example/b"]),  # once is enough
+        ("at http://a.example/", "see https://b.example/", ["https://b.example/", "http://a.example/"]),
+        ("version 2.0 of setup.py, e.g. this", "x", []),
+        ("http://127.0.0.1.:x/", "x", []),
+    ],
+)
+def test_links_of_the_subject(subject: str, body: str, urls: list[str]) -> None:
+    message = parse(f"From: a@b.example\nSubject: {subject}\n\n{body}\n".encode())
+    assert [link.url for link in message.links] == urls
+    assert all(link.place in (Place.HEADER, Place.TEXT) for link in message.links)

@@ -24,6 +24,8 @@ EXAMPLES = [  # the genesis block; BIP 13, 173, 350; EIP-55; the sites and docum
         "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
         "bitcoin:bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
     ),
+    ("QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A", "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a"),
+    ("ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq", "bitcoincash:ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq"),
     ("LdP8Qox1VAhCzLJNqrr74YovaWYyNBUWvL", "litecoin:LdP8Qox1VAhCzLJNqrr74YovaWYyNBUWvL"),
     ("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "tron:TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
     (

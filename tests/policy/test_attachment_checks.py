@@ -27,7 +27,15 @@ SOURCES = {f"src/module{number}.c": b"int x;" for number in range(20)}
         ((FILES / "plain.7z").read_bytes(), "a.zip: invoice.pdf.exe"),
         (zipped({"tool.exe": PROGRAM, "build.bat": b"x", **SOURCES}), None),  # software, as people send it
         (zipped({"report.pdf": b"%PDF-1.7", "table.xlsx": b"x"}), None),
-        (zipped({"run.exe": b""}), None),  # nothing that could run
+        (
+            zipped({"run.exe": b""}),
+            "a.zip: run.exe",
+        ),  # a directory may lie about sizes: its name promises one
+        (zipped({"run.exe": b"x"}), "a.zip: run.exe"),
+        (
+            zipped({"example.com": b"", "index.txt": b"x"}),
+            None,
+        ),  # a saved site's folder, as some archives list it
     ],
 )
 def test_packed_program(data: bytes, evidence: str | None) -> None:

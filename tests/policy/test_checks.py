@@ -166,10 +166,36 @@ def test_foreign_display_name(sender: str, more: str, hit: bool) -> None:
         ('<a href="http://evil.test/x">click here</a>', False),
         ('<a href="http://evil.test/x">see www.bank.com for more</a>', False),
         ('<a href="mailto:x@evil.test">x@bank.com</a>', False),
+        # one company under the suffixes of two countries, but not under any suffix that is free
+        ('<a href="http://roses4you.com/x">www.roses4you.co.za</a>', False),
+        ('<a href="http://roses4you.com.au/x">https://roses4you.de/</a>', False),
+        ('<a href="http://roses4you.top/x">www.roses4you.com</a>', True),
+        ('<a href="http://rose.de/x">www.rose.com</a>', True),  # too short to be one company's
+        # gateways' wrappers, and one that was undone on the way in the link alone
+        ('<a href="https://protect-eu.mimecast.com/s/abc?domain=www.bank.com">www.bank.com</a>', False),
+        ('<a href="https://protect-eu.mimecast.com/s/abc?domain=evil.test">www.bank.com</a>', True),
+        ('<a href="http://kb.bank.com/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>', False),
+        ('<a href="http://evil.test/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>', True),
     ],
 )
 def test_link_mismatch(link: str, hit: bool) -> None:
     assert ("link-mismatch" in found(html(f"<p>Hello, {link}</p>"))) is hit
+
+
+@pytest.mark.parametrize(
+    ("number", "others", "way_out", "hit"),
+    [(6, 2, True, False), (6, 2, False, True), (3, 0, True, True), (6, 9, True, True)],
+    ids=["mailing", "no way out", "few links", "most lead elsewhere"],
+)
+def test_link_mismatch_through_a_mailers_click_counter(
+    number: int, others: int, way_out: bool, hit: bool
+) -> None:
+    counted = "".join(f'<a href="http://c.mailer.test/{n}">{n}</a>' for n in range(number))
+    others_ = "".join(f'<a href="http://o{n}.test/">{n}</a>' for n in range(others))
+    text = html(f'{counted}{others_}<a href="http://c.mailer.test/x">www.bank.com</a>')
+    if way_out:
+        text = "List-Unsubscribe: <mailto:out@a.example>\n" + text
+    assert ("link-mismatch" in found(text)) is hit
 
 
 @pytest.mark.parametrize(
