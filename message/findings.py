@@ -69,6 +69,7 @@ NAMES: Final = {
     "page-password": "an attached web page that asks for a password",
     "page-script": "an attached web page or drawing with a script",
     "painted-letters": "mathematical, circled, full-width, small capital or raised letters for words",
+    "pdf-encrypted": "a PDF that needs a password to be opened",
     "picture-broken": "a picture that cannot be decoded, or not to its end",
     "picture-too-large": "a picture of more octets or pixels than the limit; it was not looked at",
     "pictures-too-many": "more pictures than the limit; the smaller ones were not looked at",

@@ -40,6 +40,7 @@ class Place(StrEnum):
     HEADER = "header"  # in a field of the header
     CODE = "code"  # in a QR code or its like, of a picture
     DRAWN = "drawn"  # in the text that a picture shows
+    DOCUMENT = "document"  # in an attached PDF
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -123,7 +124,10 @@ class Held(StrEnum):
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture of the message, and what was found in it by whoever looked: `oborona.message.pictures`."""
+    """A picture of the message, and what was found in it by whoever looked: `oborona.message.pictures`.
+
+    A PDF is held in the same way (`Message.documents`): looking at one gives its links as `codes`, and its text (`oborona.message.documents.paper`).
+    """
 
     octets: bytes  # of the file, decoded
     sha256: bytes  # of them
@@ -174,6 +178,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     entities: tuple[Entity, ...] = ()  # distinct (kind, value, place): telephones, wallets, handles, lists
     attachments: tuple[Attachment, ...] = ()
     pictures: tuple[Picture, ...] = ()  # those that are worth a look, within limits; distinct by checksum
+    documents: tuple[Picture, ...] = ()  # attached PDFs to look at
     size: int = 0  # octets of `raw`
     truncated: bool = False  # the caller or a limit cut the message; what follows the cut was not looked at
     findings: tuple[Finding, ...] = ()  # distinct names, `oborona.message.findings.NAMES`

@@ -126,6 +126,7 @@ def parse(
         ),
         attachments=tuple(reading.attachments),
         pictures=reading.album.pictures(),
+        documents=tuple(reading.documents),
         size=len(raw),
         truncated=truncated,
         findings=findings.all(),

@@ -25,12 +25,14 @@ from oborona.message import headers as fields
 from oborona.message.findings import Findings
 from oborona.message.limits import Limits
 from oborona.message.mime import Entity
-from oborona.message.model import Attachment, Held
+from oborona.message.model import Attachment, Held, Picture
 from oborona.message.page_texts import PageTexts, Text
 from oborona.message.part_octets import PartOctets
 from oborona.message.pictures import album
 
 MAX_CARDS: Final = 256 << 10  # octets of all invitations and cards of a message, as sent: 30 ms
+MAX_PAPERS: Final = 3  # PDFs of a message that are looked at
+MAX_PAPER_OCTETS: Final = 6 << 20  # of all of them
 MAX_WRAPPED: Final = 3  # S/MIME objects of a message that are opened: signed, compressed, signed again
 MAX_SIGNATURE: Final = 64 << 10  # octets as sent: certificates of the whole way are 10 kB
 
@@ -62,6 +64,7 @@ class Reading:
         self.opened: list[Entity] = []  # parts of what was wrapped
         self.attachments: list[Attachment] = []
         self.album = album.Album(findings)
+        self.documents: list[Picture] = []
         self._octets = PartOctets(data, limits, findings, self.album)
         self._texts = PageTexts(limits, findings, answers=quotations.answers(root.headers))
 
@@ -203,6 +206,20 @@ class Reading:
         self.attachments.append(attached)
         if attached.kind in album.LOOKED_AT and len(octets) == attached.size:
             self.album.add(octets, attached.sha256, attached.kind, attached.name, place)
+        elif attached.kind == "pdf" and len(octets) == attached.size and len(self.documents) < MAX_PAPERS:
+            if not self._findings.afford("papers", len(octets), MAX_PAPER_OCTETS):
+                self._findings.add("documents-too-large", attached.name)
+                return
+            self.documents.append(
+                Picture(
+                    octets=octets,
+                    sha256=attached.sha256,
+                    name=attached.name,
+                    kind=attached.kind,
+                    place=place,
+                    read=True,
+                )
+            )
 
     def _envelope(self, octets: bytes) -> None:
         """Attach the files in Outlook's envelope, and set its text aside: a plain version stands beside it, or it is all there is."""

@@ -120,6 +120,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     links_forms: int = 0
     links_pictures: int = 0
     links_codes: int = 0
+    links_documents: int = 0
     links_foreign: int = 0
     addresses: Words = frozenset()
     phones: Words = frozenset()

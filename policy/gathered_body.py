@@ -62,6 +62,7 @@ def _links(message: Message, own_domain: str) -> dict[str, Any]:
         "links_forms": places[Place.FORM],
         "links_pictures": places[Place.PICTURE],
         "links_codes": places[Place.CODE] + places[Place.DRAWN],
+        "links_documents": places[Place.DOCUMENT],
         "links_foreign": len(domains - {own_domain}),
         "addresses": frozenset(message.addresses),
         "phones": _values(message, Kind.PHONE),

@@ -161,8 +161,8 @@ async def _scanned(
 ) -> Scan:
     message = parse(raw, truncated=size > len(raw), regions=site.regions)
     view = View(pictures=())
-    if message.pictures:
-        view = await site.pictures.look(message.pictures)
+    if message.pictures or message.documents:
+        view = await site.pictures.look((*message.pictures, *message.documents))
         message = seen(message, view.pictures, site.regions)
     evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
     evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))

@@ -1,4 +1,4 @@
-"""What was found in pictures, put into their message: where their codes lead, and what their text names.
+"""What was found in pictures, put into their message: where their codes lead, and what their text names; the same of PDFs.
 
 What a code holds is read as a link is, and as a text; what is drawn, as any text, after what OCR confuses was mended. Each link and entity says where it
 stood: `Place.CODE`, `Place.DRAWN`. Putting in what was found before changes nothing.
@@ -7,6 +7,7 @@ stood: `Place.CODE`, `Place.DRAWN`. Putting in what was found before changes not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -18,8 +19,11 @@ from oborona.message.model import Entity, Link, Message, Picture, Place
 from oborona.message.normalise import normalise
 from oborona.message.pictures.misread import mended
 
-OF_PICTURES = frozenset({Place.CODE, Place.DRAWN})
-"""Places that are in pictures"""
+OF_PICTURES = frozenset({Place.CODE, Place.DRAWN, Place.DOCUMENT})
+"""Places that are in what is looked at: pictures and documents"""
+
+PAPER: Final = "pdf"
+"""Kind of the documents among what was looked at"""
 
 
 def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...] = ()) -> Message:
@@ -27,17 +31,19 @@ def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...]
 
     Args:
         message: parsed.
-        pictures: of it, in their order; those not looked at as they were.
+        pictures: of it, in their order, and its documents, or none of these: those not looked at as they were.
         regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
 
     """
-    pictures = tuple(pictures)
-    if not any(picture.codes or picture.text for picture in pictures):
-        return msgspec.structs.replace(message, pictures=pictures)
+    documents = tuple(one for one in pictures if one.kind == PAPER) or message.documents
+    pictures = tuple(one for one in pictures if one.kind != PAPER)
+    if not any(one.codes or one.text for one in (*pictures, *documents)):
+        return msgspec.structs.replace(message, pictures=pictures, documents=documents)
     findings = Findings()  # counts what this costs
     found = [
         *(_of_code(code, regions, findings) for picture in pictures for code in picture.codes),
         *(_of_text(picture.text, regions, findings) for picture in pictures if picture.text),
+        *(_of_document(one, regions, findings) for one in documents if one.codes or one.text),
     ]
     said = {(link.url, link.place): link for links_, _, _ in found for link in links_}
     named = {(each.kind, each.value, each.place): each for _, _, named_ in found for each in named_}
@@ -46,6 +52,7 @@ def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...]
     return msgspec.structs.replace(
         message,
         pictures=pictures,
+        documents=documents,
         links=(*(link for link in message.links if link.place not in OF_PICTURES), *said.values()),
         addresses=tuple(addresses),
         entities=(*(each for each in message.entities if each.place not in OF_PICTURES), *named.values()),
@@ -76,6 +83,18 @@ def _of_text(text: str, regions: tuple[str, ...], findings: Findings) -> _Found:
     found = leads.links([], [*links.in_text(dotted, DEFAULT.links), *urls], DEFAULT, findings, Place.DRAWN)
     addresses = leads.addresses(dotted, disguised, [], DEFAULT)
     return found, addresses, _entities(text, [], found, Place.DRAWN, regions, findings)
+
+
+def _of_document(document: Picture, regions: tuple[str, ...], findings: Findings) -> _Found:
+    """Return links, addresses and entities of a PDF: of its links, and of its text."""
+    page = Page(targets=tuple(Target(url, "", Place.DOCUMENT) for url in document.codes))
+    normal = normalise(document.text)
+    urls, disguised = defanged.read(normal, DEFAULT.links)
+    dotted = [word for word in document.text.split() if "." in word]
+    written = [*links.in_text(dotted, DEFAULT.links), *urls]
+    found = leads.links([page], written, DEFAULT, findings, Place.DOCUMENT)
+    addresses = leads.addresses(dotted, disguised, [page], DEFAULT)
+    return found, addresses, _entities(document.text, [page], found, Place.DOCUMENT, regions, findings)
 
 
 def _entities(

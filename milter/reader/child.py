@@ -1,4 +1,4 @@
-"""One process that looks at pictures, or reads them: `python -m oborona.milter.reader.child ORDERS`, its channel as standard input.
+"""One process that looks at pictures and PDFs, or reads pictures: `python -m oborona.milter.reader.child ORDERS`, its channel as standard input.
 
     start → limits → libraries → tried once on a picture of its own → confined → ready → picture, answer, picture, answer, ...
 
@@ -7,9 +7,11 @@ It is started fresh, not forked, holds nothing of the service, and is killed by 
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -84,11 +86,17 @@ def prepare_work(orders: Orders) -> Work:
 def _looking() -> Work:
     from PIL import Image  # noqa: PLC0415 - in this process alone
 
+    from oborona.message.documents import paper  # noqa: PLC0415
+    from oborona.message.kinds import kind  # noqa: PLC0415
     from oborona.message.pictures.look import look  # noqa: PLC0415
 
     Image.init()  # every decoder: none can be loaded later
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken
 
     def work(octets: bytes) -> Found:
+        if kind(octets) == "pdf":
+            said = paper.read(octets, time.process_time)
+            return Found(kind="pdf", codes=said.links, text=said.text, findings=said.findings)
         seen = look(octets)
         return Found(
             kind=seen.kind,
@@ -101,7 +109,7 @@ def _looking() -> Work:
             findings=seen.findings,
         )
 
-    for octets in _samples():
+    for octets in (*_samples(), *paper.samples()):
         work(octets)
     return work
 

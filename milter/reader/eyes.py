@@ -111,4 +111,5 @@ def _filled(task: Task, picture: Picture, result: Result) -> Picture:
         hashes=found.hashes,
         codes=found.codes,
         read=picture.read or not found.legible,
+        text=picture.text or found.text,
     )

@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.message.model import Picture
 from oborona.milter.log import event
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Task
@@ -101,11 +102,11 @@ class LateReading:
 
     def add(self, ident: int, scan: Scan) -> None:
         """Take a message that was counted and journaled; returns at once. One without unread pictures is none of ours."""
-        if self._most == 0 or all(picture.looked and picture.read for picture in scan.message.pictures):
+        if self._most == 0 or all(one.looked and one.read for one in _looked_at(scan)):
             return
         # the whole message is held by what is looked for in it no more
         slim = msgspec.structs.replace(scan, message=msgspec.structs.replace(scan.message, raw=b""))
-        octets = sum(len(picture.octets) for picture in scan.message.pictures)
+        octets = sum(len(one.octets) for one in _looked_at(scan))
         self._waiting.append(Unread(ident=ident, scan=slim, octets=octets))
         self._octets += octets
         while self._waiting and (len(self._waiting) > self._most or self._octets > QUEUE_BYTES):
@@ -148,14 +149,14 @@ class LateReading:
             self.outcomes[outcome] += 1
 
     async def _read(self, unread: Unread) -> str:
-        view, outcome = View(pictures=unread.scan.message.pictures), "unread"
+        view, outcome = View(pictures=_looked_at(unread.scan)), "unread"
         for pause_s in self._pauses_s:
             await asyncio.sleep(pause_s)
             view, again_later = await self._both(view)
             if not again_later:
                 outcome = "nothing"
                 break
-        if view.pictures == unread.scan.message.pictures and not view.findings:
+        if view.pictures == _looked_at(unread.scan) and not view.findings:
             return outcome
         after = await again(
             unread.scan, view, self._site, self._inquire(), now=self._clock(), stage=Stage.RECHECK
@@ -229,3 +230,8 @@ class LateReading:
             pieces=len(new.shingles),
         )
         return "found"
+
+
+def _looked_at(scan: Scan) -> tuple[Picture, ...]:
+    """Return what is looked at in a message: its pictures and its PDFs."""
+    return (*scan.message.pictures, *scan.message.documents)

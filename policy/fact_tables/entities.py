@@ -42,6 +42,7 @@ AREA: Final = Area(
         fact("links.forms", int, _M, "places where forms of the HTML send what is typed", example=0),
         fact("links.pictures", int, _M, "pictures that are fetched from elsewhere", example=1),
         fact("links.codes", int, _M, "links in QR codes and in what is written in pictures", example=0),
+        fact("links.documents", int, _M, "links in attached PDFs, and in what these say", example=0),
         fact(
             "links.foreign",
             int,
