@@ -66,6 +66,7 @@ class Trainer:
         retention_s: float,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
+        goes_on: Callable[[], None] = lambda: None,
     ) -> None:
         self._state = state
         self._kept = kept
@@ -84,7 +85,7 @@ class Trainer:
             self._newest = max((one.position for one in self.lessons.snapshots()), default=0)
             begun = Relearning(self.lessons, state, kept=kept)
             while not begun.step(AT_ONCE):
-                pass
+                goes_on()
             self._replace(begun)
         except BaseException:
             self.lessons.close()

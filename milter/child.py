@@ -1,10 +1,13 @@
 """A process under the supervisor: what it is to do, and its way from fork to exit.
 
     default signals, a process group of its own → die with the parent → a name of its own in ps → close what belongs to other jobs →
-    run the job → tell the parent why it ended → exit, past every handler that the parent had registered
+    what dies tells the parent where → run the job, with its signs of life → tell the parent why it ended → exit, past every handler that the parent
+    had registered
 
 The group of its own keeps a terminal's Ctrl-C and hang-up with the parent, which passes on what is meant for all.
 A job sets its signal handlers first and calls `ready` when it serves; only then it is sent its reload signal.
+A signal that ends a process for a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL) or for hanging (SIGABRT) has the stacks of all threads written to the parent's
+pipe first, by a handler that allocates nothing (faulthandler): so the parent logs them in the form of the log.
 Limits: a child that ignores SIGTERM outlives a parent killed with -9 (systemd ends it with its control group).
 """
 
@@ -12,7 +15,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import logging
+import math
 import os
 import signal
 import sys
@@ -21,11 +26,13 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, Protocol
 
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
+from oborona.milter import heartbeat
 from oborona.milter.log import event
 from oborona.milter.title import entitle
 from oborona.milter.wakeup import TAKEN
 
 READY: Final = b"ready\n"
+STACKS: Final = b"Fatal Python error: "  # how what faulthandler writes begins
 REASON_BYTES: Final = 1000  # under PIPE_BUF: written whole or not at all
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _libc: Final = ctypes.CDLL(None, use_errno=True)
@@ -48,17 +55,27 @@ class Job:
     reload_signal: signal.Signals = signal.SIGHUP  # what SIGHUP to the supervisor becomes for it
     stops_last: bool = False  # told to stop when all others are gone: a writer merges what workers leave
     sockets: tuple[Closable, ...] = ()  # opened by the parent for it; closed in jobs that do not name them
+    hung_s: float = math.inf  # of silence after which it is held to hang; inf = it has no heart
+    vital: bool = True  # the service is there for it: while none of these serves, it does not
 
 
 def become(
-    job: Job, *, channel: int, parent: int, unneeded: Iterable[Closable], served: bool, log: logging.Logger
+    job: Job,
+    *,
+    channel: int,
+    parent: int,
+    pulse: heartbeat.Pulse,
+    unneeded: Iterable[Closable],
+    served: bool,
+    log: logging.Logger,
 ) -> NoReturn:
     """Run the job in this just forked process, in which the `TAKEN` signals are blocked, and exit.
 
     Args:
         job: what to run.
-        channel: the parent's pipe: `READY`, later perhaps the reason of the end.
+        channel: the parent's pipe: `READY`, later perhaps the reason of the end, or the stacks of its threads.
         parent: its pid.
+        pulse: where it shows that it lives.
         unneeded: closed.
         served: the service was ready once: a broken file of an admin then ends no service, only this process.
         log: for what the job raises.
@@ -67,6 +84,8 @@ def become(
     try:
         _default_signals()
         _die_with(parent)
+        faulthandler.enable(channel, all_threads=True)
+        heartbeat.begin(pulse, heartbeat.every_s(job.hung_s))
         entitle(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()

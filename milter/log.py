@@ -63,6 +63,16 @@ def event(logger: logging.Logger, level: int, message: str, /, **fields: object)
         )
 
 
+def crash(logger: logging.Logger, level: int, message: str, /, stacks: str, **fields: object) -> None:
+    """Log an event with the stacks of a process that is not this one, as a traceback of this one is logged."""
+    if logger.isEnabledFor(level):
+        record = logger.makeRecord(
+            logger.name, level, "", 0, "%s", (message,), None, extra={"fields": fields}
+        )
+        record.exc_text = stacks
+        logger.handle(record)
+
+
 def plain(value: object) -> Scalar:
     """Return a value as a log line may hold it: a number, a truth, None, or text.
 
@@ -122,7 +132,8 @@ class Formatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's lines, without the last line break."""
-        traceback = self.formatException(record.exc_info)[-TRACEBACK_CHARS:] if record.exc_info else ""
+        told = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
+        traceback = told[-TRACEBACK_CHARS:]
         fields = self._fields(record)
         if self._format is Format.JSON:
             lines = [self._json(fields, traceback)]

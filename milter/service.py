@@ -7,12 +7,12 @@ Everything that can be wrong is found here, before the first process is started,
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import secrets
 import signal
 import socket
-import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from enum import StrEnum
@@ -27,6 +27,7 @@ from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, Sto
 from oborona.milter import last_trouble, sockets
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
+from oborona.milter.heartbeat import Stop
 from oborona.milter.intake import service as intake
 from oborona.milter.log import Format, event, set_up
 from oborona.milter.policy_folders import policy_folders
@@ -35,6 +36,7 @@ from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
+from oborona.milter.silence import PATIENT
 from oborona.milter.state import prepare_state
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
@@ -80,6 +82,7 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
     if Role.WORKER in roles and not any_open(loaded.settings):
         raise ConfigError(NONE_OPEN)
     set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
+    faulthandler.enable()  # the service manager's watchdog ends us with SIGABRT
     try:
         return _run(loaded, roles, on_ready)
     except OboronaError as error:
@@ -108,29 +111,34 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             locks.enter_context(lock.hold(state / intake.LOCK, "oborona intake"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
+        hung_s = loaded.settings.worker.hung_s
+        # mail waits for workers: where there are any, the service is there for them
+        beside = partial(Job, hung_s=hung_s * PATIENT, vital=Role.WORKER not in roles)
         if Role.WRITER in roles:
-            jobs.append(Job(name="writer", run=partial(write, loaded), stops_last=True))
+            jobs.append(beside(name="writer", run=partial(write, loaded), stops_last=True))
         if reads:
             listener = reader.listen(state)
             listening.callback(sockets.close_and_unlink, listener)
             run_reader = partial(reader.serve, loaded.settings.reader, state, listener)
-            jobs.append(Job(name="reader", run=run_reader, sockets=(listener,), stops_last=True))
+            jobs.append(
+                beside(name="reader", run=run_reader, sockets=(listener,), stops_last=True, hung_s=hung_s)
+            )
         if Role.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
             jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, before, listening)]
         if Role.TRAINER in roles:
-            jobs.append(Job(name="trainer", run=partial(train, loaded.settings, state, site_name(loaded))))
+            jobs.append(beside(name="trainer", run=partial(train, loaded.settings, state, site_name(loaded))))
         if hears:
             heard = intake.listen(loaded.settings.intake, listening)
             run_intake = partial(intake.serve, loaded.settings, state, heard)
-            jobs.append(Job(name="intake", run=run_intake, sockets=tuple(heard.values())))
+            jobs.append(beside(name="intake", run=run_intake, sockets=tuple(heard.values()), hung_s=hung_s))
         if Role.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
-            jobs.append(Job(name="keeper", run=keeper))
+            jobs.append(beside(name="keeper", run=keeper))
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
-                jobs.append(Job(name="exporter", run=run_exporter))
+                jobs.append(beside(name="exporter", run=run_exporter, vital=False))
         grace_s = loaded.settings.worker.drain_s + 5.0
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(
@@ -138,7 +146,7 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             grace_s=grace_s,
             on_ready=on_ready,
             on_stop=listening.close,
-            on_trouble=partial(last_trouble.note, state),
+            on_trouble=lambda child, why, _status: last_trouble.note(state, child.job.name, why),
             log=log,
         ).run()
 
@@ -187,7 +195,13 @@ def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack)
     publisher.begin()
     listener = publishing.listen(state)
     listening.callback(sockets.close_and_unlink, listener)
-    return Job(name="policy", run=partial(publisher.run, listener), sockets=(listener,))
+    return Job(
+        name="policy",
+        run=partial(publisher.run, listener),
+        sockets=(listener,),
+        hung_s=loaded.settings.worker.hung_s * PATIENT,
+        vital=False,
+    )
 
 
 def _workers(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> list[Job]:
@@ -200,6 +214,7 @@ def _workers(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -
         Job(
             name=f"worker-{number}",
             run=partial(_work, loaded, number, key, before, doors, delivery),
+            hung_s=settings.worker.hung_s,
             sockets=(
                 *(entrance.listener for entrance in doors),
                 *([] if delivery is None else [delivery]),
@@ -244,9 +259,7 @@ def site_name(loaded: Loaded) -> str:
 
 def write(loaded: Loaded, ready: Callable[[], None]) -> int:
     """Be the writer: bring the workers' spools into the store until SIGTERM."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = Stop()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     with closing(open_writer(loaded.settings, Path(loaded.settings.paths.state))) as writer:
         ready()

@@ -3,6 +3,7 @@
     open sockets and check everything (the caller) → fork one child per job → READY when all of them serve →
     wait for a signal, a word of a child, or a time:
       a child ended        start it again (`restart`), or end the service with its status if that is a final one
+      a child hangs        SIGABRT, which has it say where (`child`), SIGCONT should it be stopped, SIGKILL; then as above (`silence`)
       SIGHUP               its reload signal to each child; one that starts later gets it when it serves
       SIGTERM, SIGINT      SIGTERM to the children, jobs that `stops_last` when the others are gone; after `grace_s`
                            each, SIGKILL;  another one a second or more later: SIGKILL to all at once
@@ -10,8 +11,9 @@
 
 Signals write their number into a socket pair (signal.set_wakeup_fd) and are blocked around fork, so that none is
 taken twice, lost, or written by a child into its parent's pair. SIGUSR1 and SIGUSR2 are ignored.
-Limits: Linux only. The watchdog proves that the supervisor lives, not that each child answers; a child that hangs is
-the mail server's time-out.
+The service manager's watchdog is fed while a vital child serves: a service whose workers all hang or can't be started is the service manager's.
+READY is told when all children serve, and `READY_WITHOUT_S` after the vital ones do at the latest: a job that mail does not wait for can't hold it up.
+Limits: Linux only. A child that the kernel holds (a disk that does not answer) is killed once that lets it go, and replaced then.
 """
 
 from __future__ import annotations
@@ -25,48 +27,24 @@ import selectors
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from oborona.milter import heartbeat
 from oborona.milter import notify as service_manager
-from oborona.milter.child import READY, Closable, Job, become
-from oborona.milter.log import event
-from oborona.milter.restart import deaths_in_row, how_it_ended, restart_delay_s
+from oborona.milter.child import Closable, Job, become
+from oborona.milter.log import crash, event
+from oborona.milter.restart import how_it_ended
+from oborona.milter.silence import ABORT_S, processor
 from oborona.milter.wakeup import TAKEN, Wakeup
+from oborona.milter.watched import HEARD_BYTES, Watched
 
 FINAL: Final = frozenset({os.EX_CONFIG})  # exit statuses after which starting again would end the same way
-HEARD_BYTES: Final = 4096  # kept of what a child says over its life
+READY_WITHOUT_S: Final = 15.0  # far below the 90 s that a service manager gives a start
+REPORT_S: Final = 10.0  # between two reports of what has not changed
 SAME_STOP_S: Final = 1.0  # one stop may come twice: to our process group, and passed on by who started us
 
 __all__ = ["FINAL", "Job", "Supervisor"]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Child:
-    job: Job
-    pid: int = 0  # 0 = does not run
-    channel: int = -1  # from it; -1 = closed
-    started: float = 0.0
-    start_at: float = 0.0  # while it does not run
-    deaths: int = 0  # in a row
-    heard: bytes = b""
-    reload: bool = False  # owed to it when it serves
-    told: bool = False  # to stop
-
-    @property
-    def serves(self) -> bool:
-        return self.pid > 0 and self.heard.startswith(READY)
-
-    @property
-    def reason(self) -> str:
-        return self.heard.removeprefix(READY).decode("utf-8", "replace")
-
-    def close(self) -> None:
-        """Close our end of its channel."""
-        if self.channel >= 0:
-            os.close(self.channel)
-            self.channel = -1
 
 
 class Supervisor:
@@ -80,7 +58,8 @@ class Supervisor:
         notify: sends states to the service manager, as `oborona.milter.notify.notify` does.
         final: exit statuses that end the whole service.
         on_stop: called once, when stopping begins and before any child is told; must not raise.
-        on_trouble: called with a process that ended though nobody told it to, and why; must not raise.
+        on_trouble: called with a child whose process ended though nobody told it to, why, and its status of wait(2); must not raise.
+        report: called with all children when something has become of one, and every few seconds; must not raise.
     """
 
     def __init__(
@@ -93,9 +72,10 @@ class Supervisor:
         notify: Callable[..., None] = service_manager.notify,
         final: Collection[int] = FINAL,
         on_stop: Callable[[], None] = lambda: None,
-        on_trouble: Callable[[str, str], None] = lambda _process, _why: None,
+        on_trouble: Callable[[Watched, str, int], None] = lambda _child, _why, _status: None,
+        report: Callable[[Sequence[Watched]], None] = lambda _children: None,
     ) -> None:
-        self._children = [_Child(job=job) for job in jobs]
+        self._children = [Watched(job=job) for job in jobs]
         self._grace_s = grace_s
         self._on_ready = on_ready
         self._log = log
@@ -103,6 +83,11 @@ class Supervisor:
         self._final = final
         self._on_stop = on_stop
         self._on_trouble = on_trouble
+        self._report = report
+        self._report_at = -math.inf
+        self._look_s = min(map(heartbeat.every_s, (job.hung_s for job in jobs)))
+        self._look_at = -math.inf
+        self._vital_since = math.inf  # all vital children serve
         self._exit_status = os.EX_OK
         self._served = False  # all of them did, once
         self._reloaded = False
@@ -130,6 +115,7 @@ class Supervisor:
                         self._hear(key.data)
                 self._reap()
                 self._obey(self._wakeup.taken())
+                self._look()
                 self._stop_in_order()
                 self._say_how_we_are()
         return self._exit_status
@@ -139,11 +125,18 @@ class Supervisor:
     def _start_what_is_due(self) -> None:
         now = time.monotonic()
         for child in self._children:
-            if not self._stopping and not child.pid and child.start_at <= now:
+            if not self._stopping and not child.pid and self._due(child) <= now:
                 self._start(child)
 
-    def _start(self, child: _Child) -> None:
-        child.heard, child.reload, child.started = b"", self._reloaded, time.monotonic()
+    def _due(self, child: Watched) -> float:
+        return child.due(alone=child.job.vital and not self._vital_serve())
+
+    def _vital_serve(self) -> bool:
+        return any(child.serves for child in self._children if child.job.vital)
+
+    def _start(self, child: Watched) -> None:
+        child.reload = self._reloaded
+        child.begins(self._look_s, time.monotonic())
         try:
             self._fork(child)
         except OSError as error:  # no process, memory or descriptor to be had
@@ -152,7 +145,7 @@ class Supervisor:
         self._selector.register(child.channel, selectors.EVENT_READ, child)
         event(self._log, logging.INFO, "process started", process=child.job.name, child=child.pid)
 
-    def _fork(self, child: _Child) -> None:
+    def _fork(self, child: Watched) -> None:
         gc.freeze()  # what exists by now stays shared: the child's collector does not touch it
         parent = os.getpid()
         child.channel, childs_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -164,6 +157,7 @@ class Supervisor:
                     child.job,
                     channel=childs_end,
                     parent=parent,
+                    pulse=child.pulse,
                     unneeded=[
                         self._selector,
                         self._wakeup,
@@ -190,9 +184,44 @@ class Supervisor:
         if threads > 1:
             event(self._log, logging.WARNING, "supervisor has threads", threads=threads)
 
+    # ... live, or hang ...
+
+    def _look(self) -> None:
+        """Look for signs of life, when it is time."""
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + self._look_s
+            for child in self._children:
+                if child.pid and not child.told and child.job.hung_s < math.inf:
+                    self._look_at_one(child, now)
+        for child in self._children:
+            if child.hangs and now >= child.kill_at:
+                child.kill_at = now + ABORT_S
+                self._send(child, signal.SIGKILL)
+
+    def _look_at_one(self, child: Watched, now: float) -> None:
+        child.silence.look(child.pulse.beats, processor(child.pid), now)
+        if child.hangs or not child.silence.hangs(child.job.hung_s):
+            return
+        event(
+            self._log,
+            logging.ERROR,
+            "process hangs",
+            process=child.job.name,
+            child=child.pid,
+            silent_s=child.silence.seconds,
+            ran_s=child.silence.ran_s,
+        )
+        child.hung += 1
+        child.kill_at = now + ABORT_S
+        self._look_at = min(self._look_at, child.kill_at)
+        self._report_at = -math.inf
+        self._send(child, signal.SIGABRT)
+        self._send(child, signal.SIGCONT)  # what is stopped takes no signal but this one and SIGKILL
+
     # ... speak, and end.
 
-    def _hear(self, child: _Child) -> None:
+    def _hear(self, child: Watched) -> None:
         """Take what a living child says."""
         served = child.serves
         self._read(child)
@@ -201,7 +230,7 @@ class Supervisor:
             if child.reload:
                 self._send(child, child.job.reload_signal)
 
-    def _read(self, child: _Child) -> None:
+    def _read(self, child: Watched) -> None:
         with contextlib.suppress(BlockingIOError):
             while child.channel >= 0:
                 words = os.read(child.channel, HEARD_BYTES)
@@ -209,7 +238,7 @@ class Supervisor:
                 if not words:
                     self._forget_channel(child)
 
-    def _forget_channel(self, child: _Child) -> None:
+    def _forget_channel(self, child: Watched) -> None:
         self._selector.unregister(child.channel)
         child.close()
 
@@ -223,14 +252,16 @@ class Supervisor:
                     if child.pid == pid:
                         self._ended(child, status)
 
-    def _ended(self, child: _Child, status: int) -> None:
-        child.pid = 0
+    def _ended(self, child: Watched, status: int) -> None:
         self._read(child)
         if child.channel >= 0:  # a process that it started may still hold the other end
             self._forget_channel(child)
         how, exit_status = how_it_ended(status), os.waitstatus_to_exitcode(status)
+        if child.hangs:
+            how = f"{'spun' if child.silence.spins else 'stood still'}, {how}"
         if not self._stopping:
-            self._on_trouble(child.job.name, child.reason or how)
+            self._on_trouble(child, child.reason or how, status)
+        child.pid = 0
         if self._stopping:
             level = logging.INFO if exit_status in {0, -signal.SIGTERM} else logging.WARNING
             event(self._log, level, "process ended", process=child.job.name, how=how)
@@ -248,14 +279,21 @@ class Supervisor:
         else:
             self._start_again(child, how)
 
-    def _start_again(self, child: _Child, how: str) -> None:
+    def _start_again(self, child: Watched, how: str) -> None:
         now = time.monotonic()
-        lived_s = now - child.started
-        child.deaths = deaths_in_row(child.deaths, lived_s)
-        delay_s = restart_delay_s(child.deaths)
-        child.start_at = now + delay_s
-        about = {"how": how, "reason": child.reason, "lived_s": lived_s, "restart_in_s": delay_s}
-        event(self._log, logging.ERROR, "process ended", process=child.job.name, **about)
+        child.ends(now)
+        self._report_at = -math.inf
+        about = {
+            "process": child.job.name,
+            "how": how,
+            "reason": child.reason,
+            "lived_s": child.lived_s,
+            "restart_in_s": max(0.0, self._due(child) - now),
+        }
+        if child.stacks:
+            crash(self._log, logging.ERROR, "process ended", child.stacks, **about)
+        else:
+            event(self._log, logging.ERROR, "process ended", **about)
 
     # What we are told, and tell on.
 
@@ -312,31 +350,49 @@ class Supervisor:
             self._kill_at = math.inf
 
     @staticmethod
-    def _send(child: _Child, number: signal.Signals) -> None:
+    def _send(child: Watched, number: signal.Signals) -> None:
         os.kill(child.pid, number)  # not reaped yet, so the pid is its own
 
     def _say_how_we_are(self) -> None:
+        now = time.monotonic()
         serving = sum(child.serves for child in self._children)
         status = f"STATUS={serving} of {len(self._children)} processes serve"
-        if not self._served and not self._stopping and serving == len(self._children):
+        if not self._served and not self._stopping and self._is_ready(serving, now):
             self._served = True
             self._notify(service_manager.READY, status)
             self._on_ready()
         elif status != self._said:
             self._notify(status)
-        self._said = status
-        now = time.monotonic()
-        if self._watchdog_s and now >= self._watchdog_at:
+        changed, self._said = status != self._said, status
+        if self._watchdog_s and now >= self._watchdog_at and (self._stopping or self._vital_serve()):
             self._notify(service_manager.WATCHDOG)
             self._watchdog_at = now + self._watchdog_s
+        if changed or now >= self._report_at:
+            self._report_at = now + REPORT_S
+            self._report(self._children)
+
+    def _is_ready(self, serving: int, now: float) -> bool:
+        """Whether all serve, or all the vital ones have for so long that nobody waits for the others."""
+        vital = [child.serves for child in self._children if child.job.vital]
+        if not vital or not all(vital):
+            self._vital_since = math.inf
+        elif self._vital_since == math.inf:
+            self._vital_since = now
+        return serving == len(self._children) or now >= self._vital_since + READY_WITHOUT_S
 
     def _time_to_wait_s(self) -> float | None:
-        due = (
-            [self._kill_at]
-            if self._stopping
-            else [child.start_at for child in self._children if not child.pid]
-        )
+        due = [self._kill_at] if self._stopping else [self._report_at]
+        for child in self._children:
+            if child.pid:
+                due.append(child.kill_at)
+                if child.job.hung_s < math.inf and not self._stopping:
+                    due.append(self._look_at)
+            elif not self._stopping:
+                due.append(self._due(child))
         if self._watchdog_s:
-            due.append(self._watchdog_at)
-        first = min(due, default=math.inf)
+            # what is overdue waits for a vital child: its word, its end or the next look at it wakes us
+            due.append(self._watchdog_at if self._watchdog_at > time.monotonic() else math.inf)
+        if not self._served:
+            due.append(self._vital_since + READY_WITHOUT_S)
+        first = min(due)
         return None if first == math.inf else max(0.0, first - time.monotonic())

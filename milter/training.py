@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from oborona.feedback.counting import Counting
 from oborona.feedback.trainer import Trainer
 from oborona.milter import status
 from oborona.milter.believing.process import Believing
+from oborona.milter.heartbeat import Stop, beat
 from oborona.milter.log import event
 from oborona.milter.stores import open_adding
 
@@ -41,9 +41,7 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
     Raises:
         StoreVersion: the store was written by a newer Oborona.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = Stop()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     counters = open_adding(settings, state, NAME)
     counting = Counting(counters)
@@ -78,7 +76,7 @@ def with_trainer(
     state: Path,
     counting: Counting,
     believing: Believing,
-    stop: threading.Event,
+    stop: Stop,
     *,
     recovered: bool,
 ) -> None:
@@ -88,7 +86,10 @@ def with_trainer(
         StoreError: a store can't be used.
     """
     trainer = Trainer(
-        state, kept=settings.learning.kept, retention_s=settings.learning.retention_days * DAY_S
+        state,
+        kept=settings.learning.kept,
+        retention_s=settings.learning.retention_days * DAY_S,
+        goes_on=beat,
     )
     try:
         if recovered:

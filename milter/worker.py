@@ -42,6 +42,7 @@ from oborona.milter.engines.asking import Beside, open_engines
 from oborona.milter.entrances import Entrance
 from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
+from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
 from oborona.milter.personal import schema as person_store
 from oborona.milter.personal.contacts import Contacts
@@ -161,6 +162,7 @@ class Worker:
         loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
+        alive = asyncio.create_task(beating())  # from here to the last drained session
         keys = secret.load(self._state)
         self._beside = open_engines(self._settings, self._name)
         self._policy.begin()
@@ -282,6 +284,7 @@ class Worker:
                 status.remove(self._state, self._number)
             except StoreError as error:
                 event(log, logging.WARNING, "status stays behind", error=error)
+        alive.cancel()
 
     def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
         asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2

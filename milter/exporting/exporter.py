@@ -18,6 +18,7 @@ from oborona.milter.exporting.flagged import Flagged, bad, pinned
 from oborona.milter.exporting.listed import Listed, listed
 from oborona.milter.exporting.recent import Recent
 from oborona.milter.exporting.row import Row
+from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
 from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
@@ -94,10 +95,14 @@ class Exporter:
             return store.all(now)
 
     async def _bad(self, said: Listed, pins: Flagged, now: float) -> dict[Network, Row]:
-        async with await Reader.open(self._state / JOURNAL) as journal:
-            await self._recent.look(journal, now)
-        with closing(open_stored(self._settings, self._state)) as counters:
-            return await bad(self._recent.addresses, counters, self._hasher, said, pins, self._own, now)
+        alive = asyncio.create_task(beating())
+        try:
+            async with await Reader.open(self._state / JOURNAL) as journal:
+                await self._recent.look(journal, now)
+            with closing(open_stored(self._settings, self._state)) as counters:
+                return await bad(self._recent.addresses, counters, self._hasher, said, pins, self._own, now)
+        finally:
+            alive.cancel()
 
 
 def export(exporter: Exporter, files: Files, now: float) -> Round:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.milter.exporting.exporter import Exporter, export
 from oborona.milter.exporting.files import Files
+from oborona.milter.heartbeat import Stop
 from oborona.milter.log import event
 from oborona.policy.before import Before
 
@@ -32,9 +32,7 @@ def run(settings: Settings, state: Path, before: Before | None, ready: Callable[
     Raises:
         StoreError: there are no keys.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = Stop()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the policy in force is followed
     exporter, files = Exporter(settings, state, before), Files(settings.export)
     ready()

@@ -26,6 +26,7 @@ from oborona.errors import ConfigError
 from oborona.feedback.events.schema import FILE
 from oborona.feedback.events.taking import Taking
 from oborona.milter import sockets, status
+from oborona.milter.heartbeat import beating
 from oborona.milter.intake.desk import Desk
 from oborona.milter.intake.mail import start_mail
 from oborona.milter.intake.sieve_door import SieveServer
@@ -87,11 +88,15 @@ async def _serve(
         desk = Desk(taking, settings.intake.deadline_s)
         doors.push_async_callback(desk.close)
         await _open(settings, state, secret.load(state), desk, listeners, doors)
-        reporting = asyncio.create_task(report(state, partial(_said, desk), log))
+        chores = [
+            asyncio.create_task(beating()),
+            asyncio.create_task(report(state, partial(_said, desk), log)),
+        ]
         ready()
         await stop.wait()
-        reporting.cancel()
-        await asyncio.gather(reporting, return_exceptions=True)
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
     status.remove_one(state, status.IntakeStatus)
 
 

@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from oborona.errors import PolicyError, StoreError
+from oborona.milter.heartbeat import beat
 from oborona.milter.publishing import asking
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.code import Coder
@@ -121,6 +122,7 @@ class Publisher:
         self.open()
         ready()
         while not self._stop:
+            beat()
             heard, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
             line = asking.heard(listener) if heard else None
             outcome = self.look(asked=self._asked or line is not None)
@@ -241,6 +243,7 @@ class Publisher:
         """Wait until the workers that live are ready, or one can't be; return those that are late."""
         until = time.monotonic() + self._patience_s
         while not self._stop:
+            beat()
             living = self._living(page)
             for worker in [
                 one for one in self._behind if one not in living or page.ready(one) == page.active

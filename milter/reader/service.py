@@ -22,6 +22,7 @@ from oborona.config import Reader
 from oborona.config.address import UnixAddress
 from oborona.errors import PeerError
 from oborona.milter import sockets, status
+from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
 from oborona.milter.reader.desk import Desk, missing, plans, wanted
 from oborona.milter.reader.frames import Answer, Outcome, Question, Result, Task, framed
@@ -64,6 +65,7 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         service = Service(desk)
         await service.start(listener)
         chores = [
+            asyncio.create_task(beating()),
             asyncio.create_task(desk.tend()),
             asyncio.create_task(report(state, partial(_said, desk), log)),
         ]

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from oborona.config import Settings
+from oborona.milter.heartbeat import beating
 from oborona.milter.keeping import keep_all
 from oborona.policy.before import Before
 
@@ -48,4 +49,8 @@ async def _main(
 
         second = open_second(settings, name, state, before)
         look = partial(second.run, stop)
-    await keep_all(settings, state, stop, ready, look)
+    alive = asyncio.create_task(beating())
+    try:
+        await keep_all(settings, state, stop, ready, look)
+    finally:
+        alive.cancel()

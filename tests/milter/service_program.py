@@ -4,6 +4,7 @@ Each job writes what happens to it as "NAME EVENT PID TIME" lines to the file EV
 """
 
 import logging
+import math
 import os
 import signal
 import socket
@@ -15,10 +16,12 @@ from pathlib import Path
 from oborona.errors import ConfigError, StoreBusy
 from oborona.milter import log
 from oborona.milter.child import Closable
+from oborona.milter.heartbeat import beat
 from oborona.milter.notify import notify
 from oborona.milter.supervisor import Job, Supervisor
 
 Ready = Callable[[], None]
+HUNG_S = 2.5
 events = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
@@ -47,7 +50,36 @@ def serve(name: str, ready: Ready, *, drain_s: float = 0.0) -> int:
     ready()
     say(name, "serves")
     while True:
+        beat()
         time.sleep(0.05)  # signal.pause() would miss one that comes just before it
+
+
+def spins_in_a_loop(rounds: int) -> int:
+    while True:
+        rounds += 1
+
+
+def spin_once(name: str, ready: Ready) -> int:
+    if lives(name) > 1:
+        return serve(name, ready)
+    handle(name)
+    ready()
+    beat()
+    say(name, "serves")
+    return spins_in_a_loop(0)
+
+
+def hung_for_good(name: str, ready: Ready) -> int:
+    handle(name)
+    if lives(name) == 1:
+        ready()
+    beat()
+    return spins_in_a_loop(0)
+
+
+def slow_start(name: str, ready: Ready) -> int:
+    time.sleep(3.0)  # says and beats nothing
+    return serve(name, ready)
 
 
 def deaf(name: str, ready: Ready) -> int:
@@ -65,6 +97,10 @@ def late(name: str, ready: Ready) -> int:
 
 def crash(_: str, ready: Ready) -> int:
     ready()
+    return 3
+
+
+def fruitless(_name: str, _ready: Ready) -> int:
     return 3
 
 
@@ -107,7 +143,15 @@ def job(argument: str, listening: socket.socket) -> Job:
 
     sockets: tuple[Closable, ...] = (listening,) if "socket" in options else ()
     reload_signal = signal.SIGUSR2 if "usr2" in options else signal.SIGHUP
-    return Job(name=name, run=run, stops_last="last" in options, sockets=sockets, reload_signal=reload_signal)
+    return Job(
+        name=name,
+        run=run,
+        stops_last="last" in options,
+        sockets=sockets,
+        reload_signal=reload_signal,
+        hung_s=HUNG_S if "heart" in options else math.inf,
+        vital="beside" not in options,
+    )
 
 
 def main() -> int:

@@ -4,8 +4,9 @@ import os
 import signal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from oborona.errors import (
     ConfigError,
@@ -16,32 +17,114 @@ from oborona.errors import (
     StoreFull,
     StoreVersion,
 )
-from oborona.milter.child import exit_status
+from oborona.milter.child import READY, Job, exit_status
 from oborona.milter.restart import (
+    ALONE_S,
     FIRST_DELAY_S,
     MAX_DELAY_S,
-    STEADY_S,
-    deaths_in_row,
+    PACE_S,
+    fruitless_in_row,
     how_it_ended,
     restart_delay_s,
 )
+from oborona.milter.watched import Watched
 
 
-def test_delays_grow_to_their_limit() -> None:
-    assert [restart_delay_s(deaths) for deaths in range(1, 11)] == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+def test_delays_of_who_never_served_grow_to_their_limit() -> None:
+    delays = [restart_delay_s(deaths, 0.2, alone=False) for deaths in range(1, 11)]
+    assert delays == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-@given(st.integers(min_value=0))
-def test_no_count_gives_a_delay_out_of_range(deaths: int) -> None:
-    delay = restart_delay_s(deaths)
+@given(st.integers(min_value=1), st.floats(0, 1e9))
+def test_no_count_gives_a_delay_out_of_range(deaths: int, lived_s: float) -> None:
+    delay = restart_delay_s(deaths, lived_s, alone=False)
     assert delay == 0 or FIRST_DELAY_S <= delay <= MAX_DELAY_S
-    assert delay <= restart_delay_s(deaths + 1)
+    assert delay <= restart_delay_s(deaths + 1, lived_s, alone=False)
+    assert restart_delay_s(deaths, lived_s, alone=True) == min(delay, ALONE_S)
 
 
-def test_only_a_life_of_a_minute_starts_the_count_again() -> None:
-    assert deaths_in_row(0, 0.0) == 1
-    assert deaths_in_row(5, STEADY_S - 0.001) == 6
-    assert deaths_in_row(5, STEADY_S) == 1
+@given(st.integers(0, 100), st.floats(0, 1e9), st.booleans())
+def test_who_served_is_not_held_back(before: int, lived_s: float, alone: bool) -> None:
+    fruitless = fruitless_in_row(before, served=True)
+    assert restart_delay_s(fruitless, lived_s, alone=alone) == max(0, PACE_S - lived_s)
+
+
+def test_only_a_life_of_use_ends_the_count() -> None:
+    assert fruitless_in_row(5, served=False) == 6
+    assert fruitless_in_row(5, served=True) == 0
+
+
+class Site(RuleBasedStateMachine):
+    """Workers that start, serve and die as chance will have it, restarted by the law; time goes on in steps.
+
+    Invariant: while nobody serves, whoever does not run is due within `ALONE_S` of the last death, so that the site is never without a worker that
+    is being started for longer than that; and nobody is started oftener than the law allows.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+        self.last_death = self.now
+        self.workers: list[Watched] = []
+
+    @initialize(number=st.integers(1, 4))
+    def begin(self, number: int) -> None:
+        for each in range(number):
+            job = Job(name=f"worker-{each}", run=lambda _ready: 0)
+            self.workers.append(Watched(job=job))
+        self.pass_on(0.0)
+
+    def pass_on(self, seconds: float) -> None:
+        """Let time go by, and start who is due, as the supervisor does."""
+        until = self.now + seconds
+        while True:
+            idle = [worker for worker in self.workers if not worker.pid]
+            first = min(((self.due(worker), index) for index, worker in enumerate(idle)), default=None)
+            if first is None or first[0] > until:
+                break
+            self.now = max(self.now, first[0])
+            worker = idle[first[1]]
+            worker.begins(1.0, self.now)
+            worker.pid = 1
+        self.now = until
+
+    def due(self, worker: Watched) -> float:
+        return worker.due(alone=not any(one.serves for one in self.workers))
+
+    @rule(seconds=st.floats(0, 100))
+    def wait(self, seconds: float) -> None:
+        self.pass_on(seconds)
+
+    @rule(which=st.integers(0, 3))
+    def serves(self, which: int) -> None:
+        worker = self.workers[which % len(self.workers)]
+        if worker.pid:
+            worker.heard = READY
+
+    @rule(which=st.integers(0, 3))
+    def dies(self, which: int) -> None:
+        worker = self.workers[which % len(self.workers)]
+        if worker.pid:
+            worker.ends(self.now)
+            self.last_death = self.now
+            self.pass_on(0.0)
+
+    @invariant()
+    def somebody_is_being_started(self) -> None:
+        if any(worker.pid for worker in self.workers) or not self.workers:
+            return
+        assert self.now <= self.last_death + ALONE_S
+        assert min(map(self.due, self.workers)) <= self.last_death + ALONE_S
+
+    @invariant()
+    def nobody_waits_longer_than_a_mail_server(self) -> None:
+        for worker in self.workers:
+            if not worker.pid and worker.starts:
+                assert self.due(worker) - worker.ended <= MAX_DELAY_S
+
+
+TestSite = Site.TestCase
+TestSite.settings = settings(max_examples=150, stateful_step_count=40)
 
 
 @pytest.mark.parametrize(

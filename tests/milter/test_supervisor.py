@@ -8,12 +8,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from oborona.milter.supervisor import SAME_STOP_S
+from oborona.milter.heartbeat import LEAST_S
+from oborona.milter.silence import ABORT_S
+from oborona.milter.supervisor import READY_WITHOUT_S, SAME_STOP_S
+
+HUNG_S = 2.5  # of jobs with a heart, in the program
 
 PROGRAM = Path(__file__).with_name("service_program.py")
 PATIENCE_S = 20.0  # against hangs alone
@@ -164,12 +169,40 @@ def test_a_crash_is_logged_with_its_traceback_and_forges_no_line(start: Start) -
     assert 'how="exited with status 70"' in service.log()
 
 
-def test_quick_deaths_are_answered_with_growing_delays(start: Start) -> None:
-    service = start("worker-0:crash", "worker-1:serve")
+def test_who_never_served_is_started_again_after_growing_delays(start: Start) -> None:
+    service = start("worker-0:fruitless", "worker-1:serve")
     service.wait_for("worker-0", "born", 4)
     at = [event.at for event in service.events("worker-0", "born")]
     assert at[2] - at[1] >= 0.5
     assert at[3] - at[2] >= 1.0
+    assert service.end() == 0
+
+
+def test_who_served_and_dies_is_started_again_once_a_second(start: Start) -> None:
+    service = start("worker-0:crash", "worker-1:serve")
+    service.wait_for("worker-0", "born", 5)
+    at = [event.at for event in service.events("worker-0", "born")]
+    assert all(0.9 <= after - before < 3.0 for before, after in pairwise(at))
+    assert service.end() == 0
+
+
+def test_the_last_worker_waits_a_second_at_most(start: Start) -> None:
+    """One that never served waits four seconds by now; then the other, which stood in for it, goes."""
+    service = start("worker-0:fruitless", "worker-1:serve")
+    service.wait_for("worker-0", "born", 5)
+    os.kill(service.wait_for("worker-1", "serves").pid, signal.SIGSTOP)  # serves as far as anyone knows
+    os.kill(service.wait_for("worker-1", "serves").pid, signal.SIGKILL)
+    killed = time.monotonic()
+    service.wait_for("worker-1", "serves", 2)
+    assert time.monotonic() - killed < 2.0
+    assert service.end() == 0
+
+
+def test_nobody_serves_and_no_delay_grows(start: Start) -> None:
+    service = start("worker-0:fruitless")
+    service.wait_for("worker-0", "born", 6)
+    at = [event.at for event in service.events("worker-0", "born")]
+    assert all(after - before < 2.0 for before, after in pairwise(at))
     assert service.end() == 0
 
 
@@ -341,6 +374,131 @@ def test_descriptors_of_others_are_closed_in_a_child(start: Start) -> None:
     own = [str(service._events), "pipe"]  # where it writes, and its word to the parent
     assert descriptors(service.wait_for("worker-1", "serves").pid) == sorted([*own, "socket"])
     assert descriptors(service.wait_for("writer", "serves").pid) == sorted(own)
+    assert service.end() == 0
+
+
+def test_who_is_stopped_is_replaced_and_nobody_else_is_touched(start: Start) -> None:
+    service = start("worker-0:serve,heart", "worker-1:serve,heart")
+    service.ready()
+    victim = service.wait_for("worker-0", "serves").pid
+    os.kill(victim, signal.SIGSTOP)
+    stopped = time.monotonic()
+    again = service.wait_for("worker-0", "serves", 2)
+    assert HUNG_S <= time.monotonic() - stopped < HUNG_S + 4 * LEAST_S + ABORT_S
+    assert again.pid != victim
+    assert state(victim) == ""
+    assert len(service.events("worker-1", "born")) == 1
+    line = next(line for line in service.log().splitlines() if 'msg="process hangs"' in line)
+    assert "level=error" in line
+    assert f"process=worker-0 child={victim} silent_s=" in line
+    assert 'process=worker-0 how="stood still, was killed by SIGABRT"' in service.log()
+    assert service.end() == 0
+
+
+def test_both_stopped_are_replaced(start: Start) -> None:
+    service = start("worker-0:serve,heart", "worker-1:serve,heart")
+    service.ready()
+    for name in ("worker-0", "worker-1"):
+        os.kill(service.wait_for(name, "serves").pid, signal.SIGSTOP)
+    for name in ("worker-0", "worker-1"):
+        service.wait_for(name, "serves", 2)
+    assert service.end() == 0
+
+
+def test_who_spins_says_where_and_is_replaced(start: Start) -> None:
+    service = start("worker-0:spin_once,heart", "worker-1:serve,heart")
+    service.wait_for("worker-0", "serves", 2)
+    log = service.log()
+    assert "  | Fatal Python error: Aborted" in log
+    assert "in spins_in_a_loop" in log
+    assert 'how="spun, was killed by SIGABRT"' in log
+    assert len(service.events("worker-1", "born")) == 1
+    assert service.end() == 0
+
+
+def test_a_fault_in_native_code_says_where(start: Start) -> None:
+    service = start("worker-0:serve")
+    service.ready()
+    os.kill(service.wait_for("worker-0", "serves").pid, signal.SIGSEGV)
+    service.wait_for("worker-0", "serves", 2)
+    assert "  | Fatal Python error: Segmentation fault" in service.log()
+    assert 'how="was killed by SIGSEGV' in service.log()
+    assert 'reason=""' in service.log()
+    assert service.end() == 0
+
+
+def test_a_pause_of_the_whole_machine_kills_nobody(start: Start) -> None:
+    """Everything stands still for longer than a hung child may; the child goes on a moment after its supervisor, which looks at once."""
+    service = start("worker-0:serve,heart")
+    service.ready()
+    child = service.wait_for("worker-0", "serves").pid
+    os.kill(child, signal.SIGSTOP)
+    time.sleep(LEAST_S + 0.1)  # a look: from here on it is silent
+    service.send(signal.SIGSTOP)
+    time.sleep(HUNG_S + LEAST_S)
+    service.send(signal.SIGCONT)
+    time.sleep(0.3)
+    os.kill(child, signal.SIGCONT)
+    time.sleep(HUNG_S)
+    assert len(service.events("worker-0", "born")) == 1
+    assert "hangs" not in service.log()
+    assert service.end() == 0
+
+
+def test_a_slow_start_is_not_hanging(start: Start) -> None:
+    service = start("worker-0:slow_start,heart")
+    service.wait_for("worker-0", "serves")
+    assert len(service.events("worker-0", "born")) == 1
+    assert service.end() == 0
+
+
+def test_ready_does_not_wait_for_ever_for_what_mail_does_not_need(start: Start) -> None:
+    service = start("worker-0:serve", "trainer:fruitless,beside")
+    service.ready()
+    [ready] = service.events("service", "ready")
+    assert READY_WITHOUT_S <= ready.at - service.wait_for("worker-0", "serves").at < READY_WITHOUT_S + 3
+    assert any(said == "READY=1\nSTATUS=1 of 2 processes serve" for said in service.notified())
+    assert service.end() == 0
+
+
+def test_ready_waits_for_workers(start: Start) -> None:
+    service = start("worker-0:fruitless", "trainer:serve,beside")
+    service.wait_for("worker-0", "born", 4)
+    assert not service.events("service", "ready")
+    assert service.end() == 0
+
+
+def test_the_watchdog_is_not_fed_while_no_worker_serves(start: Start) -> None:
+    """The workers stand still, and their supervisor with all else goes on: no feeding from when they are held to hang."""
+    service = start(
+        "worker-0:hung_for_good,heart", "keeper:serve,beside", environ={"WATCHDOG_USEC": "200000"}
+    )
+    service.ready()
+
+    def killed() -> bool:
+        service.notified()  # a manager that does not read holds its service up
+        return len(service.events("worker-0", "born")) == 2
+
+    service.until(killed, "killed, and its successor never serves")
+    service.notified().clear()
+    time.sleep(1.0)
+    assert "WATCHDOG=1" not in service.notified()
+    assert service.end() == 0
+
+
+def test_the_watchdog_is_fed_by_one_worker_of_two(start: Start) -> None:
+    service = start(
+        "worker-0:hung_for_good,heart", "worker-1:serve,heart", environ={"WATCHDOG_USEC": "200000"}
+    )
+    service.ready()
+
+    def killed() -> bool:
+        service.notified()
+        return len(service.events("worker-0", "born")) == 2
+
+    service.until(killed, "killed")
+    service.notified().clear()
+    service.until(lambda: service.notified().count("WATCHDOG=1") >= 3, "three pings")
     assert service.end() == 0
 
 

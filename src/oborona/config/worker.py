@@ -62,6 +62,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             " failure. At least twice `max_message_bytes`.",
         ),
     ] = 256 * MIB
+    hung_s: Annotated[
+        float,
+        Meta(
+            ge=3,
+            le=3600,
+            description="A worker, the image reader or the intake that shows no sign of life for so long is killed and replaced; the other processes"
+            " are given ten times as long. Above the seconds that one scan may compute, below what the mail server waits for an answer.",
+        ),
+    ] = 15.0
     drain_s: Annotated[
         float,
         Meta(ge=0, le=3600, description="How long sessions in flight may go on after we were told to stop."),

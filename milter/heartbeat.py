@@ -1,0 +1,108 @@
+"""Signs of life: each process counts up a number in memory that it shares with its supervisor, again and again.
+
+A number in memory costs nobody anything: a beat is no system call and wakes nobody, it can neither block nor fail, and the supervisor looks when it
+likes.  What beats is what does the work: the event loop (`beating`), or the loop that asks a `Stop` whether to go on.  A process that works through
+something long beats on its way (`beat`).  There is one heart in a process, so it stands here and is handed to nobody; a process that nobody supervises
+(a test, a command) beats in vain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import signal
+import threading
+import time
+from typing import Final
+
+LEAST_S: Final = 1.0  # between two beats of an idle process: it is woken no oftener
+MOST_S: Final = 3.0
+BEATS: Final = 5  # within the time after which a process is held to hang
+
+
+class Pulse:
+    """Memory that a process and its supervisor share: how often the process has beaten."""
+
+    __slots__ = ("_count", "_memory")
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, mmap.PAGESIZE)  # anonymous and shared
+        self._count = memoryview(self._memory).cast("Q")
+
+    @property
+    def beats(self) -> int:
+        """How often it has beaten since it was started."""
+        return self._count[0]
+
+    def beat(self) -> None:
+        """Beat once."""
+        self._count[0] += 1
+
+    def still(self) -> None:
+        """Begin at none: another process gets it."""
+        self._count[0] = 0
+
+    def close(self) -> None:
+        """Let go of it in this process."""
+        self._count.release()
+        self._memory.close()
+
+
+class _Heart:
+    def __init__(self) -> None:
+        self.pulse = Pulse()
+        self.every_s = MOST_S
+
+
+_heart: Final = _Heart()
+
+
+def every_s(hung_s: float) -> float:
+    """Return how often a process beats, in seconds, that is held to hang after so many."""
+    return min(MOST_S, max(LEAST_S, hung_s / BEATS))
+
+
+def begin(pulse: Pulse, interval_s: float) -> None:
+    """Let this process beat there from now on, that often when it is idle."""
+    _heart.pulse.close()
+    _heart.pulse, _heart.every_s = pulse, interval_s
+
+
+def beat() -> None:
+    """Show that this process goes on."""
+    _heart.pulse.beat()
+
+
+async def beating() -> None:
+    """Beat as long as the event loop turns, until cancelled."""
+    while True:
+        beat()
+        await asyncio.sleep(_heart.every_s)
+
+
+class Stop(threading.Event):
+    """Set by SIGTERM and SIGINT, and by whoever else; each look at it is a beat, and so is each part of a wait.
+
+    Made in the main thread of a process.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.set())
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        beat()
+        return super().is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until set, or until so many seconds are over; return whether it is set."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            beat()
+            left_s = _heart.every_s if until is None else until - time.monotonic()
+            if super().wait(max(0.0, min(left_s, _heart.every_s))):
+                return True
+            if left_s <= 0 or (until is not None and left_s <= _heart.every_s):
+                return super().is_set()

@@ -1,0 +1,91 @@
+"""A child as its supervisor has it: whether it runs, serves, lives, and when it is to be started again."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+
+from oborona.milter.child import READY, STACKS, Job
+from oborona.milter.heartbeat import Pulse
+from oborona.milter.restart import PACE_BESIDE_S, PACE_S, fruitless_in_row, restart_delay_s
+from oborona.milter.silence import Silence
+
+HEARD_BYTES = 65_536  # kept of what a child says over its life: the stacks of its threads are the most
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """One job's process, and those before it."""
+
+    job: Job
+    pulse: Pulse = field(default_factory=Pulse)
+    pid: int = 0  # 0 = does not run
+    channel: int = -1  # from it; -1 = closed
+    started: float = 0.0
+    ended: float = -math.inf  # while it does not run; monotonic, as all times here
+    lived_s: float = math.inf
+    fruitless: int = 0  # deaths in a row without having served
+    heard: bytes = b""
+    reload: bool = False  # owed to it when it serves
+    told: bool = False  # to stop
+    silence: Silence = field(default_factory=lambda: Silence(0.0, 0.0))
+    kill_at: float = math.inf  # it hangs, and was told to say where
+    starts: int = 0  # since the service began, as all that follow
+    deaths: int = 0  # that nobody asked for
+    hung: int = 0
+
+    @property
+    def serves(self) -> bool:
+        """Whether it runs, has said that it serves, and is not held to hang."""
+        return self.pid > 0 and self.heard.startswith(READY) and not self.hangs
+
+    @property
+    def served(self) -> bool:
+        """Whether it ever said so in this life, or the last."""
+        return self.heard.startswith(READY)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it is held to hang, and not gone yet."""
+        return self.pid > 0 and self.kill_at < math.inf
+
+    @property
+    def reason(self) -> str:
+        """What it said of its end; empty = nothing."""
+        return self._words.partition(STACKS)[0].decode("utf-8", "replace")
+
+    @property
+    def stacks(self) -> str:
+        """Where its threads were when it died of a fault, or was held to hang; empty = it did not say."""
+        _, marker, stacks = self._words.partition(STACKS)
+        return (marker + stacks).decode("utf-8", "replace")
+
+    @property
+    def _words(self) -> bytes:
+        return self.heard.removeprefix(READY)
+
+    def begins(self, look_s: float, now: float) -> None:
+        """Start another life."""
+        self.heard, self.started, self.kill_at = b"", now, math.inf
+        self.silence = Silence(look_s, now)
+        self.pulse.still()
+        self.starts += 1
+
+    def ends(self, now: float) -> None:
+        """Note a death that nobody asked for."""
+        self.pid = 0
+        self.ended, self.lived_s = now, now - self.started
+        self.fruitless = fruitless_in_row(self.fruitless, served=self.served)
+        self.deaths += 1
+
+    def due(self, *, alone: bool) -> float:
+        """Return when it is to be started, while it does not run; `alone`: it is vital, and no other that is serves."""
+        pace_s = PACE_S if self.job.vital else PACE_BESIDE_S
+        return self.ended + restart_delay_s(self.fruitless, self.lived_s, alone=alone, pace_s=pace_s)
+
+    def close(self) -> None:
+        """Close our end of its channel."""
+        if self.channel >= 0:
+            os.close(self.channel)
+            self.channel = -1
