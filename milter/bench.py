@@ -10,6 +10,7 @@ import msgspec
 from oborona.config import Work
 from oborona.feedback.events.model import Event
 from oborona.milter.inquiry import Inquirer
+from oborona.milter.setapart.flights import Flights
 from oborona.milter.status import Tally
 from oborona.policy.headers import Detail
 from oborona.policy.load import Policy
@@ -98,3 +99,4 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     trap: Callable[[Event], Awaitable[bool]] = _kept_nowhere
     reports: frozenset[str] = frozenset()  # addresses where people and sites report mail, in lower case
     crowd: Crowd = msgspec.field(default_factory=lambda: Crowd(1 << 30))
+    flights: Flights = msgspec.field(default_factory=Flights)  # what is being scanned

@@ -21,7 +21,7 @@ from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
 from oborona.milter.probe import TOLD
 from oborona.milter.reply import Answer, Reply, refuse
-from oborona.policy.decide import unfinished
+from oborona.policy.decide import SET_APART, unfinished
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
@@ -113,10 +113,12 @@ async def _answered(
             result = _too_many_headers(policy)
         elif trapping.is_report(envelope.recipients, bench.reports):
             result = _report(policy)
+        elif (flight := bench.flights.begin(message, envelope)).apart:
+            result = bench.flights.aside(flight, message, ident, policy)
         else:
             async with asyncio.timeout(bench.settings.deadline_s):
-                result = await scan(
-                    message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size
+                result = await flight.through(
+                    scan(message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size)
                 )
                 result = trapping.judged(result, policy.traps.then)
         return result, answer(bench, result, message, envelope, ident, policy)
@@ -140,7 +142,9 @@ async def _trapped(
     kept = True
     try:
         event_of = trapping.event_of(message.raw, envelope, ident, message_id, now)
-        if event_of is not None:
+        # the trainer would look into what is set apart
+        apart = isinstance(result, Verdict) and result.decided_by == SET_APART
+        if event_of is not None and not apart:
             kept = await bench.trap(event_of)
     except Exception as error:  # noqa: BLE001 - the crash barrier
         log_fault(ident, error, Stage.CONTENT)

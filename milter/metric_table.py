@@ -36,6 +36,12 @@ METRICS: Final = (
         (),
         counts=True,
     ),
+    Description(
+        "oborona_set_apart",
+        "Messages that were filed as spam and not looked into, for workers had died over them (`oborona set-apart list`).",
+        (),
+        counts=True,
+    ),
     Description("oborona_rule_hits", "Messages that a rule hit.", ("rule", "mode"), counts=True),
     Description(
         "oborona_would",
@@ -172,6 +178,31 @@ METRICS: Final = (
     ),
 )
 """Each has the label `worker` first: a worker that is started again begins at zero."""
+
+SERVICE_METRICS: Final = (
+    Description(
+        "oborona_process_serves",
+        "1 while a process serves; 0 while it starts, hangs, or waits to be started again.",
+        ("process",),
+        counts=False,
+    ),
+    Description(
+        "oborona_process_starts", "Starts of a process since the service began.", ("process",), counts=True
+    ),
+    Description(
+        "oborona_process_deaths",
+        "Ends of a process that nobody asked for, since the service began.",
+        ("process",),
+        counts=True,
+    ),
+    Description(
+        "oborona_process_hung",
+        "Times that a process was killed for showing no sign of life for worker.hung_s; the log has the stacks of its threads.",
+        ("process",),
+        counts=True,
+    ),
+)
+"""Of each process of the service, by its supervisor."""
 
 READER_METRICS: Final = (
     Description("oborona_reader_up", "1 while the image reader runs.", (), counts=False),

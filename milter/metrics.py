@@ -17,6 +17,7 @@ from oborona.milter.metric_table import (
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    SERVICE_METRICS,
     STORE_METRICS,
     TRAINER_METRICS,
     Description,
@@ -27,6 +28,7 @@ from oborona.milter.status import (
     PolicyStatus,
     ReaderStatus,
     SecondStatus,
+    ServiceStatus,
     Status,
     TrainerStatus,
 )
@@ -42,10 +44,12 @@ def exposition(
     intake: IntakeStatus | None = None,
     second: SecondStatus | None = None,
     stores: Mapping[str, Record] = MappingProxyType({}),
+    services: Sequence[ServiceStatus] = (),
 ) -> bytes:
-    """Return the metrics of all workers, of the reader, the policy's publisher, the trainer, the intake and the second look if they run, and of the stores, as text."""
+    """Return the metrics of all workers, of all processes by their supervisors, of the reader, the policy's publisher, the trainer, the intake and the second look if they run, and of the stores, as text."""
     registry = CollectorRegistry()
     registry.register(_Collected(statuses))
+    registry.register(_OfServices(services))
     registry.register(_OfReader(reader))
     registry.register(_OfPolicy(policy))
     registry.register(_OfTrainer(trainer))
@@ -53,6 +57,22 @@ def exposition(
     registry.register(_OfSecond(second))
     registry.register(_OfStores(stores))
     return generate_latest(registry)
+
+
+class _OfServices:
+    def __init__(self, services: Sequence[ServiceStatus]) -> None:
+        self._services = services
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its samples."""
+        for described in SERVICE_METRICS:
+            kind = CounterMetricFamily if described.counts else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
+            for service in self._services:
+                for process, said in sorted(service.processes.items()):
+                    value: int = getattr(said, described.name.removeprefix("oborona_process_"))
+                    metric.add_metric((process,), value)
+            yield metric
 
 
 class _OfReader:
@@ -280,6 +300,8 @@ def _samples(name: str, status: Status) -> Iterator[tuple[tuple[str, ...], float
                 yield tuple(key.split(" ", 1)), count
         case "oborona_busy":
             yield (), status.busy
+        case "oborona_set_apart":
+            yield (), status.set_apart
         case "oborona_pictures":
             for key, count in status.pictures.items():
                 yield tuple(key.split(" ", 1)), count

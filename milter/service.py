@@ -13,8 +13,9 @@ import os
 import secrets
 import signal
 import socket
+import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from oborona import lock
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
-from oborona.milter import last_trouble, sockets
+from oborona.milter import last_trouble, sockets, status
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
 from oborona.milter.heartbeat import Stop
@@ -36,12 +37,15 @@ from oborona.milter.publishing.code import KEY_BYTES
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
+from oborona.milter.setapart.notes import Notes
+from oborona.milter.setapart.suspects import Suspects
 from oborona.milter.silence import PATIENT
 from oborona.milter.state import prepare_state
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
+from oborona.milter.watched import Watched
 from oborona.milter.worker import Worker
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
@@ -111,6 +115,7 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             locks.enter_context(lock.hold(state / intake.LOCK, "oborona intake"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
+        suspects: Suspects | None = None
         hung_s = loaded.settings.worker.hung_s
         # mail waits for workers: where there are any, the service is there for them
         beside = partial(Job, hung_s=hung_s * PATIENT, vital=Role.WORKER not in roles)
@@ -125,7 +130,11 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             )
         if Role.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
-            jobs += [_publisher(loaded, key, before, listening), *_workers(loaded, key, before, listening)]
+            suspects = Suspects(state, {_worker_name(number): Notes() for number in range(_number(loaded))})
+            jobs += [
+                _publisher(loaded, key, before, listening),
+                *_workers(loaded, key, before, listening, suspects),
+            ]
         if Role.TRAINER in roles:
             jobs.append(beside(name="trainer", run=partial(train, loaded.settings, state, site_name(loaded))))
         if hears:
@@ -140,13 +149,16 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
                 jobs.append(beside(name="exporter", run=run_exporter, vital=False))
         grace_s = loaded.settings.worker.drain_s + 5.0
+        name = next(job.name for job in jobs if job.vital)
+        locks.callback(_leave, state, name)
         # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
         return Supervisor(
             jobs,
             grace_s=grace_s,
             on_ready=on_ready,
             on_stop=listening.close,
-            on_trouble=lambda child, why, _status: last_trouble.note(state, child.job.name, why),
+            on_trouble=partial(_ended, state, suspects),
+            report=partial(_report, state, name, suspects),
             log=log,
         ).run()
 
@@ -204,23 +216,64 @@ def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack)
     )
 
 
-def _workers(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> list[Job]:
+def _number(loaded: Loaded) -> int:
+    """Return how many workers there are to be."""
+    return min(loaded.settings.worker.processes or len(os.sched_getaffinity(0)), WORKERS)
+
+
+def _worker_name(number: int) -> str:
+    return f"worker-{number}"
+
+
+def _ended(state: Path, suspects: Suspects | None, child: Watched, why: str, ended: int) -> None:
+    """Write down that a process ended, and over what."""
+    last_trouble.note(state, child.job.name, why)
+    if suspects is not None:
+        suspects.died(child.job.name, ended, stood_still=child.hangs and not child.silence.spins)
+
+
+def _leave(state: Path, name: str) -> None:
+    with suppress(StoreError):
+        status.remove_service(state, name)
+
+
+def _report(state: Path, name: str, suspects: Suspects | None, children: Sequence[Watched]) -> None:
+    """Say for metrics how the processes are, and take up what an admin has changed of messages that were set apart."""
+    said = status.ServiceStatus(
+        name=name,
+        pid=os.getpid(),
+        time=time.time(),
+        processes={
+            child.job.name: status.ProcessStatus(
+                serves=child.serves, starts=child.starts, deaths=child.deaths, hung=child.hung
+            )
+            for child in children
+        },
+    )
+    with suppress(StoreError):  # on a disk that is full: those who serve say so
+        status.write_service(state, said)
+    if suspects is not None:
+        suspects.look()
+
+
+def _workers(
+    loaded: Loaded, key: bytes, before: Before, listening: ExitStack, suspects: Suspects
+) -> list[Job]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
     doors = entrances(settings, partial(_listen, listening=listening))
     delivery = _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
-    count = min(settings.worker.processes or len(os.sched_getaffinity(0)), WORKERS)
     return [
         Job(
-            name=f"worker-{number}",
-            run=partial(_work, loaded, number, key, before, doors, delivery),
+            name=_worker_name(number),
+            run=partial(_work, loaded, number, key, before, doors, delivery, suspects),
             hung_s=settings.worker.hung_s,
             sockets=(
                 *(entrance.listener for entrance in doors),
                 *([] if delivery is None else [delivery]),
             ),
         )
-        for number in range(count)
+        for number in range(_number(loaded))
     ]
 
 
@@ -237,6 +290,7 @@ def _work(
     before: Before,
     doors: Sequence[Entrance],
     delivery: socket.socket | None,
+    suspects: Suspects,
     ready: Callable[[], None],
 ) -> int:
     """Be one worker until SIGTERM."""
@@ -248,6 +302,8 @@ def _work(
         key=key,
         entrances=doors,
         before=before,
+        notes=suspects.notes_of(_worker_name(number)),
+        board=suspects.board,
         delivery=delivery,
     ).run(ready)
 

@@ -72,6 +72,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int] = {}  # "stage action" → how often
     doors: dict[str, int] = {}  # "door outcome" → requests and connections
     busy: int = 0  # messages that were told to come again, for too many were being judged
+    set_apart: int = 0  # messages that were not looked into, for workers had died over them
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`
     resolvers: str = ""  # whom it asks, with spaces between
@@ -145,6 +146,24 @@ class SecondStatus(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""  # what can't be done; empty = nothing
 
 
+class ProcessStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a supervisor says of one of its processes."""
+
+    serves: bool
+    starts: int = 0  # since the service began, as all that follow
+    deaths: int = 0  # that nobody asked for
+    hung: int = 0  # deaths for showing no sign of life
+
+
+class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of a supervisor."""
+
+    name: str  # of the first process that it is there for
+    pid: int
+    time: float  # when it was written, Unix seconds
+    processes: dict[str, ProcessStatus] = {}  # by name
+
+
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with the policy files, and where."""
 
@@ -200,6 +219,10 @@ _FILES: Final[dict[type[One], str]] = {
     SecondStatus: "recheck",
 }
 """Who says what → the file in the folder."""
+
+
+_SERVICE: Final = "service-"
+"""How the names of supervisors' files begin: several may run, one for each unit."""
 
 
 class Tally:
@@ -260,6 +283,24 @@ def write(state: Path, said: Status | One) -> None:
     _replace(state / STATUS, name, msgspec.json.encode(said))
 
 
+def write_service(state: Path, said: ServiceStatus) -> None:
+    """Replace the file of a supervisor.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    _replace(state / STATUS, f"{_SERVICE}{said.name}", msgspec.json.encode(said))
+
+
+def remove_service(state: Path, name: str) -> None:
+    """Take a supervisor's file away: it has ended.
+
+    Raises:
+        StoreError: it stays.
+    """
+    _remove(state / STATUS / f"{_SERVICE}{name}.json")
+
+
 def remove(state: Path, worker: int) -> None:
     """Take a worker's file away: it serves no more.
 
@@ -302,6 +343,19 @@ def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
     except (OSError, msgspec.DecodeError):  # gone, or of another version
         return None
     return status if abs(now - status.time) <= STALE_S else None
+
+
+def read_services(state: Path, now: float) -> list[ServiceStatus]:
+    """Return what the supervisors that run said last, by name; what can't be read, or is old, is left out."""
+    found = []
+    for file in sorted((state / STATUS).glob(f"{_SERVICE}*.json")):
+        try:
+            said = msgspec.json.decode(file.read_bytes(), type=ServiceStatus)
+        except (OSError, msgspec.DecodeError):  # gone, or of another version
+            continue
+        if abs(now - said.time) <= STALE_S:
+            found.append(said)
+    return found
 
 
 def read(state: Path, now: float) -> list[Status]:

@@ -62,6 +62,9 @@ from oborona.milter.reporting import report
 from oborona.milter.room import Room
 from oborona.milter.ruled import Ruled
 from oborona.milter.session import Session
+from oborona.milter.setapart.flights import Flights
+from oborona.milter.setapart.notes import Notes
+from oborona.milter.setapart.suspects import Board
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
@@ -106,6 +109,8 @@ class Worker:
         key: of this service, as the publisher of the policy has it.
         entrances: what it serves; at least one.
         before: what the parent knew of the policy when it forked this process; None = nothing.
+        notes: where its supervisor sees what it is judging; None = nobody does.
+        board: what is set apart; None = nothing.
         delivery: the listening socket of the delivery door, this process's copy; None: it is closed.
     """
 
@@ -119,6 +124,8 @@ class Worker:
         key: bytes,
         entrances: Sequence[Entrance],
         before: Before | None = None,
+        notes: Notes | None = None,
+        board: Board | None = None,
         delivery: socket.socket | None = None,
     ) -> None:
         self._number = number
@@ -141,6 +148,7 @@ class Worker:
             before=before,
         )
         self._taught = Taught(state / WEIGHTS, least=settings.learning.min_learned)
+        self._flights = Flights(state, notes, board)
         self._entrances = entrances
         self._delivery = delivery
         self._deliveries = Deliveries()
@@ -193,6 +201,7 @@ class Worker:
                 site=site,
                 settings=self._settings.worker,
                 crowd=crowd,
+                flights=self._flights,
                 contact=self._settings.site.contact,
                 detail=Detail(self._settings.headers.reason),
                 policy=self._policy,
@@ -375,6 +384,7 @@ class Worker:
             verdicts=tally.counts,
             doors=tally.doors,
             busy=crowd.turned_away,
+            set_apart=self._flights.set_apart,
             results=tally.results,
             rules=tally.rules,
             would=tally.would,

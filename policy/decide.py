@@ -13,6 +13,7 @@ from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 
 BELOW: Final = "below-threshold"  # nothing that fired was enough
 TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
+SET_APART: Final = "set-apart"  # workers died over the message: it was not looked into
 PARTIAL: Final = "partial"  # the scan could not be finished; the configured answer was given
 
 _NO_GROUPS: Final = Groups()
@@ -123,6 +124,21 @@ def with_findings(verdict: Verdict, more: Iterable[Finding]) -> Verdict:
     """Return a verdict that carries some findings more; they decide nothing."""
     found = tuple(more)
     return msgspec.structs.replace(verdict, findings=(*verdict.findings, *found)) if found else verdict
+
+
+def set_apart(spam_score: float) -> Verdict:
+    """Return the verdict of a message that nobody dares to look into: filed as spam, and saying why.
+
+    Args:
+        spam_score: the threshold.
+    """
+    return Verdict(
+        action=Action.SPAM,
+        score=spam_score,
+        line=spam_score,
+        decided_by=SET_APART,
+        findings=(Finding(PARTIAL, SET_APART),),
+    )
 
 
 def unfinished(why: str, *, action: Action, spam_score: float, findings: Sequence[Finding] = ()) -> Verdict:

@@ -37,6 +37,7 @@ from oborona.milter.backup.manifest import SETTINGS, STATE, Manifest, Place, sea
 from oborona.milter.backup.marks import ASIDE, MARK
 from oborona.milter.backup.sqlite_cut import SqliteCut
 from oborona.milter.publishing.page import FOLDER as POLICY_IN_FORCE
+from oborona.milter.setapart.kept import FOLDER as SET_APART
 from oborona.milter.status import STATUS
 from oborona.milter.stores import COUNTERS
 from oborona.recheck.index import FOLDER as INDEX
@@ -44,8 +45,8 @@ from oborona.recheck.index import FOLDER as INDEX
 UNFINISHED: Final = ".unfinished"
 WORKING: Final = "lock"  # in the unfinished one: who writes it
 MADE_ANEW: Final = frozenset(
-    {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, MARK}
-)  # counters are copied by themselves
+    {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, MARK, SET_APART}
+)  # counters are copied by themselves; messages that were set apart are tried again where a backup is restored
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"
 SET_ASIDE: Final = (".damaged-", ".foreign-")  # for people to look at

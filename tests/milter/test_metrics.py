@@ -20,6 +20,7 @@ from oborona.milter.metric_table import (
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    SERVICE_METRICS,
     STORE_METRICS,
     TRAINER_METRICS,
 )
@@ -31,9 +32,11 @@ from oborona.milter.status import (
     IntakeStatus,
     ListStatus,
     PolicyStatus,
+    ProcessStatus,
     ReaderStatus,
     Refusal,
     SecondStatus,
+    ServiceStatus,
     Status,
     TrainerStatus,
 )
@@ -50,9 +53,19 @@ EVERY = {
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *SERVICE_METRICS,
         *STORE_METRICS,
     )
 }
+SERVICE = ServiceStatus(
+    name="worker-0",
+    pid=1,
+    time=1_800_000_000.0,
+    processes={
+        "worker-0": ProcessStatus(serves=True, starts=3, deaths=2, hung=1),
+        "keeper": ProcessStatus(serves=False, starts=1),
+    },
+)
 POLICY = PolicyStatus(
     pid=7,
     time=1_800_000_000.0,
@@ -165,8 +178,9 @@ def families(
     intake: IntakeStatus | None = None,
     second: SecondStatus | None = None,
     stores: Mapping[str, Record] = MappingProxyType({}),
+    services: Sequence[ServiceStatus] = (),
 ) -> dict[str, Metric]:
-    said = exposition(statuses, reader, policy, trainer, intake, second, stores).decode()
+    said = exposition(statuses, reader, policy, trainer, intake, second, stores, services).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
 
@@ -281,8 +295,27 @@ def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
     }
 
 
+def test_a_supervisor_says_how_its_processes_are() -> None:
+    found = families([], services=[SERVICE])
+    said = {
+        (sample.name, sample.labels["process"]): sample.value
+        for family in found.values()
+        for sample in family.samples
+    }
+    assert said == {
+        ("oborona_process_serves", "worker-0"): 1,
+        ("oborona_process_serves", "keeper"): 0,
+        ("oborona_process_starts_total", "worker-0"): 3,
+        ("oborona_process_starts_total", "keeper"): 1,
+        ("oborona_process_deaths_total", "worker-0"): 2,
+        ("oborona_process_deaths_total", "keeper"): 0,
+        ("oborona_process_hung_total", "worker-0"): 1,
+        ("oborona_process_hung_total", "keeper"): 0,
+    }
+
+
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES)
+    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE])
     assert read.keys() == EVERY
     for one in (
         *METRICS,
@@ -291,6 +324,7 @@ def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *SERVICE_METRICS,
         *STORE_METRICS,
     ):
         family = read[one.name]
@@ -337,6 +371,7 @@ def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None
         *TRAINER_METRICS,
         *INTAKE_METRICS,
         *SECOND_METRICS,
+        *SERVICE_METRICS,
         *STORE_METRICS,
     ):
         name = f"{one.name}_total" if one.counts else one.name
@@ -380,6 +415,7 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             *TRAINER_METRICS,
             *INTAKE_METRICS,
             *SECOND_METRICS,
+            *SERVICE_METRICS,
             *STORE_METRICS,
         )
     }

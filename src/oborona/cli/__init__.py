@@ -45,6 +45,7 @@ _COMMANDS: Final = {
     "reputation": "reputation",
     "recheck": "recheck",
     "export": "export",
+    "set-apart": "set_apart",
     "alarm": "alarm",
     "attach": "attach",
     "detach": "attach",

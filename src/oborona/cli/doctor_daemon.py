@@ -14,6 +14,7 @@ from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.lock import holder
 from oborona.milter import last_trouble, status
+from oborona.milter.setapart import kept
 
 LATELY_S: Final = 600.0  # a process that died within it is news
 STARTING_S: Final = 20.0  # until every worker has written its status, on a busy machine
@@ -56,6 +57,8 @@ def daemon(asked: Asked) -> Iterator[Report]:
             "the daemon runs as root: who breaks into it has the machine",
             "run it as a user of its own, as the units in systemd/ do (docs/install.md)",
         )
+    yield from _hung(asked, now)
+    yield from _deadly(asked, now)
     if trouble is not None and now - trouble.time < LATELY_S:
         yield Report("process", State.WARN, why.removeprefix("; "), "its log says more")
 
@@ -65,3 +68,31 @@ def _runs_as_root(process: int) -> bool:
         return Path(f"/proc/{process}").stat().st_uid == 0
     except OSError:
         return False
+
+
+def _hung(asked: Asked, now: float) -> Iterator[Report]:
+    """Tell of processes that had to be killed since their service began, and of those that do not serve."""
+    for service in status.read_services(asked.state, now):
+        for name, one in sorted(service.processes.items()):
+            if one.hung:
+                yield Report(
+                    name,
+                    State.WARN,
+                    f"hung {one.hung} times since the service began, and was replaced",
+                    "the log has the stacks of its threads after `process hangs`: please report them",
+                )
+            elif not one.serves and not name.startswith("worker-"):
+                yield Report(name, State.WARN, "does not serve", "its log says more")
+
+
+def _deadly(asked: Asked, now: float) -> Iterator[Report]:
+    """Tell of messages over which workers died."""
+    known = kept.read(asked.state, now)
+    if known:
+        apart = sum(one.apart for one in known)
+        yield Report(
+            "set-apart",
+            State.WARN,
+            f"workers died over {len(known)} messages, the last one {ago(now - known[-1].last)} ago; {apart} are filed as spam without being looked into",
+            "oborona set-apart list; please report such a message, and what the log says of the death",
+        )

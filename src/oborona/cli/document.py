@@ -18,6 +18,7 @@ from oborona.milter.metric_table import (
     POLICY_METRICS,
     READER_METRICS,
     SECOND_METRICS,
+    SERVICE_METRICS,
     STORE_METRICS,
     TRAINER_METRICS,
 )
@@ -35,6 +36,7 @@ from oborona.policy.shipped import MANIFEST
 from oborona.types import Metric, Span, Stage
 
 _OF_MACHINE: Final = (
+    *SERVICE_METRICS,
     *READER_METRICS,
     *POLICY_METRICS,
     *TRAINER_METRICS,

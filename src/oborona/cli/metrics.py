@@ -18,6 +18,7 @@ from oborona.milter.status import (
     TrainerStatus,
     read,
     read_one,
+    read_services,
 )
 
 
@@ -34,5 +35,6 @@ def metrics(asked: Asked) -> None:
         read_one(state, IntakeStatus, now),
         read_one(state, SecondStatus, now),
         begun.all_of(state),
+        read_services(state, now),
     )
     echo(said.rstrip(b"\n"))

@@ -1,0 +1,88 @@
+"""`oborona set-apart`: messages over which workers died, and which are not looked into any more."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo, echo_json
+from oborona.milter.log import logfmt
+from oborona.milter.setapart import kept
+from oborona.milter.setapart.kept import Suspect
+
+
+class Told(NamedTuple):
+    """One message, as it is shown."""
+
+    message: str
+    apart: bool
+    deaths: int
+    last: str
+    how: str
+    queue: str
+    client: str
+    sender: str
+    version: str
+    kept: str  # file; empty: the message itself is not kept
+
+
+@click.group("set-apart")
+def set_apart() -> None:
+    """Show messages over which workers died, and have one judged again (docs/troubleshooting.md).
+
+    After two deaths a message is not looked into any more: it is filed as spam.
+    """
+
+
+@set_apart.command("list")
+@click.option("--json", "as_json", is_flag=True, help="A JSON list.")
+@pass_asked
+def list_(asked: Asked, as_json: bool) -> None:
+    """List them, the latest last; kept= is the file of the message itself.
+
+    Exit status 1 when there is none.
+    """
+    told = [_told(asked, one) for one in kept.read(asked.state, time.time())]
+    if as_json:
+        echo_json([one._asdict() for one in told])
+    else:
+        for one in told:
+            echo(logfmt(one._asdict()))
+    if not told:
+        click.get_current_context().exit(1)
+
+
+@set_apart.command()
+@click.argument("message")
+@pass_asked
+def remove(asked: Asked, message: str) -> None:
+    """Forget what is known of MESSAGE, and the copy of it that is kept: within ten seconds it is judged as any other again.
+
+    Exit status 1 when there is no such message.
+    """
+    known = {one.identity for one in kept.read(asked.state, time.time())}
+    if message not in known:
+        echo(f"no message {message!a} is known; `oborona set-apart list` shows them")
+        click.get_current_context().exit(1)
+    kept.remove(asked.state, message)
+    echo(f"{message}: forgotten")
+
+
+def _told(asked: Asked, one: Suspect) -> Told:
+    file = kept.message_file(asked.state, one.identity)
+    return Told(
+        message=one.identity,
+        apart=one.apart,
+        deaths=one.deaths,
+        last=datetime.fromtimestamp(one.last, UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        how=one.how,
+        queue=one.queue_id,
+        client=one.client,
+        sender=one.sender,
+        version=one.version,
+        kept=str(file) if file.exists() else "",
+    )
