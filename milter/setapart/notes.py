@@ -26,7 +26,7 @@ from oborona.milter.gather import Gathered
 from oborona.types import Envelope
 
 IDENTITY_BYTES: Final = 16
-SLOTS: Final = 255  # above `worker.max_messages` as it ships, less one
+SLOTS: Final = 255  # as many messages as `worker.max_messages` lets in as it ships, but one
 SLOT_BYTES: Final = 512
 SAMPLE_BYTES: Final = 1024  # at each of three places
 WORDS: Final = (
