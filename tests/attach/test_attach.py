@@ -43,7 +43,7 @@ def milters(postfix: Postfix) -> str:
 
 def entry(daemon: Oborona) -> str:
     port = str(daemon.setting("doors.milter.listen")).rpartition(":")[2]
-    return f"{{ inet:127.0.0.1:{port}, connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=accept }}"
+    return f"{{ inet:127.0.0.1:{port}, connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail }}"
 
 
 def filters(postfix: Postfix) -> bool:

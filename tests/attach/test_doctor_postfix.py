@@ -65,6 +65,20 @@ def test_it_proves_that_mail_is_filtered_and_leaves_no_trace(oborona: Oborona, c
         assert oborona.run("counters", "stats").stdout.split("\n")[:3] == before.split("\n")[:3]
 
 
+def test_it_says_where_mail_passes_unjudged_while_we_are_away(oborona: Oborona) -> None:
+    lets_in = "while we are away it lets mail in unjudged (default_action=accept)"
+    milter = address(oborona)
+    for entry, default, told in (
+        (milter, "accept", True),
+        (milter, "tempfail", False),
+        (f"{{ {milter}, default_action=tempfail }}", "accept", False),
+        (f"{{ {milter}, default_action=accept }}", "tempfail", True),
+    ):
+        with Postfix(entry, master=debian(), milter_default_action=default) as postfix:
+            said = server(looked(oborona, postfix)[1], postfix)
+            assert (said["state"], lets_in in said["finding"]) == ("OK", told), entry
+
+
 def test_a_socket_that_the_chroot_hides() -> None:
     with (
         Oborona({"worker.processes": 1}) as daemon,

@@ -23,6 +23,7 @@ RESTRICTIONS: Final = tuple(
     f"smtpd_{stage}_restrictions"
     for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
 )
+_DEFAULT_ACTION: Final = re.compile(r"\bdefault_action\s*=\s*(\w+)")
 _CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
 
 
@@ -108,7 +109,8 @@ def _one(
         return Report(
             what,
             State.OK,
-            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}",
+            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}"
+            f"{_meanwhile(ours, instance)}",
         )
     if found.outcome is Outcome.NOT_OURS:
         return Report(what, State.FAIL, f"asks {ours.address}: {found.words}")
@@ -117,6 +119,15 @@ def _one(
         State.FAIL,
         f"asks us at {ours.address}, and a GTUBE is {found.outcome}: {found.words}",
         "does a rule of yours switch GTUBE off? oborona policy show --origin",
+    )
+
+
+def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
+    """Say what is to be known of mail that comes while we are away; nothing where it waits."""
+    own = _DEFAULT_ACTION.search(ours.text)
+    action = own[1] if own else instance.values("milter_default_action").get("milter_default_action", "")
+    return (
+        "; while we are away it lets mail in unjudged (default_action=accept)" if action == "accept" else ""
     )
 
 

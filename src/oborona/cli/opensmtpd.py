@@ -24,19 +24,20 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 @click.option(
     "--on-failure",
     type=click.Choice(["accept", "tempfail"]),
-    help="Where the daemon does not answer; default: as set.",
+    default="tempfail",
+    help="Where the daemon does not answer; default: tempfail.",
 )
 @click.option(
     "--patience", default=60.0, metavar="SECONDS", help="For one answer of the daemon; default: 60."
 )
 @pass_asked
-def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str | None, patience: float) -> None:
+def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str, patience: float) -> None:
     """Run as a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its protocol on standard input and output.
 
-    With both options it reads no settings, and can be any user that may use the daemon's socket.
+    With the listener given it reads no settings, and can be any user that may use the daemon's socket.
     """
     address = parse_address(milter or asked.loaded.settings.doors.milter.listen)
-    away = PROCEED if (on_failure or asked.loaded.settings.worker.on_failure) == "accept" else AWAY
+    away = PROCEED if on_failure == "accept" else AWAY
     try:
         smtpd = socket.socket(fileno=os.dup(0))
     except OSError:

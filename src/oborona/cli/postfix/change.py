@@ -21,8 +21,8 @@ from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, jo
 from oborona.cli.postfix.reach import leads_to, means, place, word_for
 from oborona.config import Address, UnixAddress
 
-OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=accept"
-"""A little above what we take at most; while we are away mail goes on.  etc/postfix/main.cf.oborona tells more."""
+OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail"
+"""A little above what we take at most; while we are away mail waits with its senders.  etc/postfix/main.cf.oborona tells more."""
 
 
 class RefusedError(PostfixError):
