@@ -10,6 +10,7 @@ Limits: `Limits`, each named with its reason. Small hostile messages are held to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
@@ -37,8 +38,17 @@ MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
 
 
+def _no_step() -> None:
+    """Go on."""
+
+
 def parse(
-    raw: bytes, limits: Limits = DEFAULT, *, truncated: bool = False, regions: tuple[str, ...] = ()
+    raw: bytes,
+    limits: Limits = DEFAULT,
+    *,
+    truncated: bool = False,
+    regions: tuple[str, ...] = (),
+    step: Callable[[], None] = _no_step,
 ) -> Message:
     """Return the message in pieces; never raises, whatever the bytes.
 
@@ -47,7 +57,7 @@ def parse(
         limits: how far to look.
         truncated: the caller holds only the head of the message.
         regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
-
+        step: called between the parts of the message, and the parts of the work; what it raises ends it.
     """
     findings = Findings()
     data = raw
@@ -65,8 +75,9 @@ def parse(
     root = entities[0]
     if not root.headers:
         findings.add("message-empty")
-    reading = Reading(data, root, limits, findings)
+    reading = Reading(data, root, limits, findings, step)
     texts = reading.read()
+    step()
     entities += reading.opened
     written = "\n".join(filter(None, (each.text for each in texts)))
     text = lettering.turned(written)
@@ -88,6 +99,7 @@ def parse(
         plain = "\n".join(each.text for each in texts if each.page is None)
         lettering.judge(written, plain, shown_first, findings)
     normal = normalise(text)
+    step()
     hinted = may_hold(normal)
     disguised = defanged.read(normal, limits.links) if hinted else ([], [])
     found_links = leads.links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)

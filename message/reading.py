@@ -9,6 +9,7 @@ the lines that no other text has. Whatever has a file name is an attachment too,
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from oborona.message import (
@@ -55,10 +56,13 @@ _PLAIN: Final = frozenset({"text/plain", "text", "text/enriched", "text/richtext
 class Reading:
     """All that was read of one message, in the order it stands."""
 
-    def __init__(self, data: bytes, root: Entity, limits: Limits, findings: Findings) -> None:
+    def __init__(
+        self, data: bytes, root: Entity, limits: Limits, findings: Findings, step: Callable[[], None]
+    ) -> None:
         self._root = root
         self._limits = limits
         self._findings = findings
+        self._step = step  # called before each part
         self._set_aside: list[Text] = []  # texts sent as attachments
         self._invitations: list[Text] = []
         self.opened: list[Entity] = []  # parts of what was wrapped
@@ -97,6 +101,7 @@ class Reading:
         return [text for child in entity.children for text in self._entity(child)]
 
     def _leaf(self, entity: Entity) -> list[Text]:
+        self._step()
         kind = entity.content_type
         name = entity.name.lower()
         if kind in _ELSEWHERE:

@@ -8,6 +8,7 @@ from oborona.authentication.header import results
 from oborona.milter.bench import Bench
 from oborona.milter.gather import Gathered
 from oborona.milter.reply import ACCEPT, FIELD_NAME, AddHeader, Judged, RemoveHeader, Reply, refuse
+from oborona.policy.decide import late
 from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
 from oborona.policy.load import Policy
 from oborona.policy.own import is_own, own_name
@@ -33,6 +34,8 @@ def answer(
     """
     verdict = result.verdict if isinstance(result, Scan) else result
     rests = judged(bench, result, ident, policy)
+    if late(verdict):
+        return refuse(451, "4.3.2", words(bench, "Too busy, try again later", ident))  # nobody judged it
     if verdict.action is Action.TEMPFAIL:
         return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
     if verdict.decided_by == TOO_MANY_HEADERS:
@@ -41,22 +44,23 @@ def answer(
         return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
     return Reply(
         answer=ACCEPT.answer,
-        edits=marks(rests, message, own_name(bench.site.name, envelope.server)),
+        edits=marks(rests, message, own_name(bench.site.name, envelope.server), own=is_own(envelope)),
         judged=rests,
     )
 
 
-def marks(rests: Judged, message: Gathered, site: str) -> tuple[AddHeader | RemoveHeader, ...]:
+def marks(rests: Judged, message: Gathered, site: str, *, own: bool) -> tuple[AddHeader | RemoveHeader, ...]:
     """Return what is done to the headers of a message that passes.
 
     Args:
         rests: what its reply rests on.
         message: as it came.
         site: our authserv-id.
+        own: it is of our own people, whose mail is not authenticated that way.
     """
     return (
         *_removals(message, site),
-        *_results(rests.scan, site),
+        *(() if own else (_results(rests.scan, site),)),
         *(AddHeader(*header) for header in ours(rests.verdict, rests.ident, rests.detail)),
     )
 
@@ -100,12 +104,12 @@ def words(bench: Bench, what: str, ident: int) -> str:
     return f"{what}, reference {to_text(ident)}{contact}"
 
 
-def _results(scanned: Scan | None, site: str) -> tuple[AddHeader, ...]:
-    """What authentication found; our own people's mail is not authenticated that way."""
-    if scanned is None or is_own(scanned.envelope):
-        return ()
+def _results(scanned: Scan | None, site: str) -> AddHeader:
+    """What authentication found; where nobody asked it, that is said (RFC 8601 section 2.2)."""
+    if scanned is None:
+        return AddHeader(*trace(f"{site}; none"), top=True)
     found = results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
-    return (AddHeader(*trace(found), top=True),)
+    return AddHeader(*trace(found), top=True)
 
 
 def _removals(message: Gathered, site: str) -> list[RemoveHeader]:

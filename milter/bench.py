@@ -1,4 +1,4 @@
-"""What all sessions of a worker work with, and how many messages they work on at a time."""
+"""What all sessions of a worker work with."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from oborona.config import Work
 from oborona.feedback.events.model import Event
+from oborona.milter.crowd import Crowd
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.status import Tally
@@ -39,33 +40,6 @@ class InForce(Protocol):
     async def now(self) -> Policy:
         """Return the one that a message is judged by that begins now; never raises."""
         ...
-
-
-class Crowd:
-    """Messages that are being judged, by whatever doors they came.
-
-    Args:
-        most: at a time.
-    """
-
-    __slots__ = ("inside", "most", "turned_away")
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.inside = 0
-        self.turned_away = 0  # since the start
-
-    def enter(self) -> bool:
-        """Tell whether there is room for one more, and take it in; who is in must `leave`."""
-        if self.inside >= self.most:
-            self.turned_away += 1
-            return False
-        self.inside += 1
-        return True
-
-    def leave(self) -> None:
-        """Let one out."""
-        self.inside -= 1
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):

@@ -183,7 +183,8 @@ class Connection(Stream):
             self._server.note("busy")
             reply = BUSY
         else:
-            reply = await self._guard.ask(door.end_of_message(self._gather.finish()))
+            message = self._gather.finish()
+            reply = await self._guard.judged(door.end_of_message(message), door, message)
         self._transport.write(answers.verdict(reply, self._terms))
         self._let_go()
         self._in_message = False

@@ -59,6 +59,10 @@ class Door(Protocol):
         """The message is whole; the reply decides it and carries the header edits."""
         ...
 
+    def unjudged(self, message: Gathered) -> Reply:
+        """Return the answer to a message that `end_of_message` gave none to: it was late, or raised. At once; it asks nobody."""
+        ...
+
     def abort(self) -> None:
         """The message at hand ends without a verdict: RSET, all recipients refused, or the client is gone."""
         ...
@@ -93,6 +97,10 @@ class Once(Protocol):
 
     async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
         """A message with all that is known of it; no stage before the content is judged by itself."""
+        ...
+
+    def unjudged(self, message: Gathered) -> Reply:
+        """Return the answer to a message that `whole` gave none to: it was late, or raised. At once; it asks nobody."""
         ...
 
     def close(self) -> None:

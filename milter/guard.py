@@ -9,20 +9,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from oborona.milter.reply import Answer, Reply
+from oborona.milter.gather import Gathered
+from oborona.milter.reply import Answer, Reply, refuse
 
+NO_ANSWER: Final = refuse(451, "4.3.0", "Service unavailable, try again later")
+"""To a message whose door has not even words for that: what is not marked must not pass."""
 GUARD_S: Final = 25.0  # under Postfix's milter_command_timeout of 30 s, so that our answer is still heard
 
 log = logging.getLogger("oborona.milter")
+
+
+class Judges(Protocol):
+    """A door that can answer for a message without judging it."""
+
+    def unjudged(self, message: Gathered) -> Reply:
+        """Return the answer to a message that it gave none to; at once."""
+        ...
 
 
 class Guard:
     """Asks doors, whatever they do.
 
     Args:
-        on_failure: the answer when a door gives none, CONTINUE or TEMPFAIL.
+        on_failure: the answer when a door gives none before the message, CONTINUE or TEMPFAIL.
         guard_s: seconds that a door has for one answer.
     """
 
@@ -41,17 +52,40 @@ class Guard:
 
     async def ask(self, question: Coroutine[Any, Any, Reply]) -> Reply:
         """Return the door's reply, or the configured one if it raises or is late; only cancellation gets through."""
+        return await self._asked(question) or self._failure
+
+    async def judged(self, question: Coroutine[Any, Any, Reply], door: Judges, message: Gathered) -> Reply:
+        """Return the door's reply to a whole message; if it raises or is late, what it says of one that was not judged.
+
+        Args:
+            question: put to the door.
+            door: that is asked.
+            message: that it is asked about.
+
+        Returns:
+            Never a bare "go on": a message that passes bears our headers, and none that were written in our name.
+        """
+        reply = await self._asked(question)
+        if reply is not None:
+            return reply
+        try:
+            return door.unjudged(message)
+        except Exception:
+            log.exception("a session failed: %s", NO_ANSWER.text)
+            return NO_ANSWER
+
+    async def _asked(self, question: Coroutine[Any, Any, Reply]) -> Reply | None:
         try:
             async with asyncio.timeout(self.guard_s) as deadline:
                 return await question
         except TimeoutError:
             if deadline.expired():
-                log.error("no answer of a session within %g s: %s", self.guard_s, self._failure.answer)  # noqa: TRY400
+                log.error("no answer of a session within %g s", self.guard_s)  # noqa: TRY400
             else:
-                log.exception("a session failed: %s", self._failure.answer)
+                log.exception("a session failed")
         except Exception:
-            log.exception("a session failed: %s", self._failure.answer)
-        return self._failure
+            log.exception("a session failed")
+        return None
 
     @staticmethod
     def tell(notice: Callable[..., None], *args: object) -> None:

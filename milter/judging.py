@@ -1,7 +1,10 @@
 """One whole message, whatever door it came by: judged, answered, and then counted, journaled and logged.
 
-The crash barrier of the content is here: past it, or past the deadline, the mail server gets the configured answer, the log a traceback under the
-message's id, and the message the finding `partial`.  What a scan computes is bounded by the parser's limits, not by the clock.
+The crash barrier of the content is here, and it is decided here what a message gets that nobody could judge: the finding `partial`, and
+    451 4.3.2             where others' messages kept the loop busy: it is late by no fault of its own, and nothing is let in for that
+    the configured answer where what it waited for did not come, or a fault of ours ended it; the log has the traceback under the message's id
+    the spam folder       where even its head takes more than may be computed
+Whoever is let in like this has lost what was written in our name, and bears ours.  What a scan computes is bounded by the parser's limits, and by `Meter`.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
+from oborona.milter.meter import Meter
 from oborona.milter.probe import TOLD
 from oborona.milter.reply import Answer, Reply, refuse
-from oborona.policy.decide import SET_APART, unfinished
+from oborona.policy.budget import OverBudgetError
+from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, SET_APART, unfinished
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
@@ -36,6 +41,11 @@ REPORT: Final = "report"  # decides: spam that somebody reports is in the messag
 BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
 
 log = logging.getLogger("oborona.session")
+
+
+def busy(reply: Reply) -> bool:
+    """Tell whether a reply says "too busy": nobody judged the message, which is to come again."""
+    return reply.enhanced == BUSY.enhanced
 
 
 async def judge(
@@ -53,27 +63,29 @@ async def judge(
     Returns:
         The answer; `BUSY`, which nobody judged, where too many messages are being judged already.
     """
-    if not bench.crowd.enter():
+    if not bench.crowd.enter(envelope.client.ip):
         return BUSY
+    meter = Meter(bench.settings.scan_cpu_s)
     try:
-        return await _judge(bench, message, trapping.trapped(envelope, policy), inquirer, policy)
+        return await _judge(bench, message, trapping.trapped(envelope, policy), inquirer, policy, meter)
     finally:
-        bench.crowd.leave()
+        bench.crowd.leave(envelope.client.ip, meter.spent_s)
 
 
 async def tried(
     bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
 ) -> Reply:
     """Judge a message of our own (`oborona.milter.probe`) and answer; it leaves a line in the log and nothing else."""
-    if not bench.crowd.enter():
+    if not bench.crowd.enter(envelope.client.ip):
         return BUSY
+    meter = Meter(bench.settings.scan_cpu_s)
     try:
         now = bench.clock()
         ident = bench.numbers.next(now)
-        result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now)
+        result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now, meter)
         inquirer.end_message()
     finally:
-        bench.crowd.leave()
+        bench.crowd.leave(envelope.client.ip, meter.spent_s)
     verdict = result.verdict if isinstance(result, Scan) else result
     event(log, logging.INFO, TOLD, id=to_text(ident), verdict=verdict.action, score=verdict.score)
     if reply.answer in (Answer.REJECT, Answer.TEMPFAIL):
@@ -81,14 +93,41 @@ async def tried(
     return reply
 
 
+def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy, lost_s: float) -> Reply:
+    """Return the answer to a message whose judging did not end in time, or ended by a fault that nobody caught; at once, and without a scan.
+
+    Args:
+        bench: of the worker.
+        message: as it came.
+        envelope: what is known of it beside its bytes.
+        policy: it was to be judged by.
+        lost_s: by the pulse, as the message came.
+    """
+    now = bench.clock()
+    ident = bench.numbers.next(now)
+    deadline_s = bench.settings.deadline_s
+    why = LOAD if bench.crowd.pulse.held_up(lost_s, deadline_s) else FAULT
+    if len(message.headers) >= MAX_HEADERS:
+        result = _too_many_headers(policy)
+    elif trapping.trapped(envelope, policy).traps:  # which is written down when it comes again
+        result = unfinished(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
+    else:
+        result = _unfinished(bench, why, policy)
+    reply = answer(bench, result, message, envelope, ident, policy)
+    asyncio.get_running_loop().call_soon(
+        _settle, bench, result, policy, envelope, message, ident, now, deadline_s
+    )
+    return reply
+
+
 async def _judge(
-    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
+    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy, meter: Meter
 ) -> Reply:
     now = bench.clock()
     ident = bench.numbers.next(now)
     loop = asyncio.get_running_loop()
     started = loop.time()
-    result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now)
+    result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now, meter)
     inquirer.end_message()
     if envelope.traps:
         reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
@@ -105,9 +144,11 @@ async def _answered(
     policy: Policy,
     ident: int,
     now: float,
+    meter: Meter,
 ) -> tuple[Scan | Verdict, Reply]:
     """Return what was found of a message, and the answer to it; never raises."""
     result: Scan | Verdict
+    lost_s = bench.crowd.pulse.lost_s
     try:
         if len(message.headers) >= MAX_HEADERS:
             result = _too_many_headers(policy)
@@ -117,13 +158,21 @@ async def _answered(
             result = bench.flights.aside(flight, message, ident, policy)
         else:
             async with asyncio.timeout(bench.settings.deadline_s):
-                result = await flight.through(
-                    scan(message.raw, envelope, bench.site, policy, inquirer, now=now, size=message.size)
+                scanning = scan(
+                    message.raw,
+                    envelope,
+                    bench.site,
+                    policy,
+                    inquirer,
+                    now=now,
+                    size=message.size,
+                    budget=meter,
                 )
+                result = await meter.run(flight.through(scanning))
                 result = trapping.judged(result, policy.traps.then)
         return result, answer(bench, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
-        result = _unfinished(bench, ident, error, policy)
+        result = _unfinished(bench, _why(bench, ident, error, lost_s), policy)
         return result, answer(bench, result, message, envelope, ident, policy)
 
 
@@ -154,13 +203,19 @@ async def _trapped(
     return trapping.delivered(reply, envelope, policy.traps.then)
 
 
-def _unfinished(bench: Bench, ident: int, error: Exception, policy: Policy) -> Verdict:
+def _why(bench: Bench, ident: int, error: Exception, lost_s: float) -> str:
+    """Return why a scan did not end, and log what is a fault of ours."""
+    if isinstance(error, OverBudgetError):
+        return COSTS
+    late = isinstance(error, TimeoutError)
+    if late and bench.crowd.pulse.held_up(lost_s, bench.settings.deadline_s):
+        return LOAD
     log_fault(ident, error, Stage.CONTENT)
-    return unfinished(
-        "deadline" if isinstance(error, TimeoutError) else "fault",
-        action=Action(bench.settings.on_failure),
-        spam_score=policy.verdict.spam_score,
-    )
+    return DEADLINE if late else FAULT
+
+
+def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:
+    return unfinished(why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score)
 
 
 def _settle(

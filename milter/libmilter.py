@@ -171,7 +171,7 @@ class LibmilterServer:
         milter.set_header_callback(step(LibmilterConnection.header))
         milter.set_eoh_callback(silent)
         milter.set_body_callback(step(LibmilterConnection.body))
-        milter.set_eom_callback(step(LibmilterConnection.end))
+        milter.set_eom_callback(self._step(LibmilterConnection.end, milter.TEMPFAIL))
         milter.set_abort_callback(step(LibmilterConnection.abort))
         milter.set_close_callback(self._close)
         # ours never raise: what is left are names that pymilter can't decode, and losing one must not decide a message
@@ -199,9 +199,10 @@ class LibmilterServer:
             self._join(connection, ctx)
         return self._step(LibmilterConnection.connect)(ctx, host, address)
 
-    def _step(self, call: Callable[..., int]) -> Callable[..., int]:
-        """Return the callback that makes `call` on its connection; it never raises."""
-        failure = milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
+    def _step(self, call: Callable[..., int], failure: int | None = None) -> Callable[..., int]:
+        """Return the callback that makes `call` on its connection; it never raises, and returns `failure` for that, or what is configured."""
+        if failure is None:
+            failure = milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
 
         def callback(ctx: milter.Context, *arguments: object) -> int:
             try:

@@ -20,7 +20,7 @@ import milter
 from oborona.milter import arguments
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
-from oborona.milter.guard import Guard
+from oborona.milter.guard import NO_ANSWER, Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
@@ -227,7 +227,9 @@ class LibmilterConnection:
             self._note("busy")
             return BUSY
         message = self._gather.finish()
-        return self._ask(lambda: self._guard.ask(self._door.end_of_message(message)))
+        return self._ask(
+            lambda: self._guard.judged(self._door.end_of_message(message), self._door, message), NO_ANSWER
+        )
 
     def _forget(self) -> None:
         self._gather.reset()
@@ -258,7 +260,7 @@ class LibmilterConnection:
     def _stage(self, stage: Stage, step: Step) -> int:
         """Ask now if the mail server waits, else put the step by."""
         if stage in self.terms.waits:
-            return self._code(self._ask(step))
+            return self._code(self._ask(step, self._guard.failure))
         self._put_by.append(step)
         if len(self._put_by) >= MAX_PUT_BY:
             self._hand_over()
@@ -269,16 +271,18 @@ class LibmilterConnection:
         if self._put_by and self.terms.waits:
             self._hand_over()
 
-    def _ask(self, step: Step) -> Reply:
-        answer: Future[Reply] = Future()
+    def _ask(self, step: Step, failure: Reply) -> Reply:
+        """Return the reply of a step, or `failure` where the loop has none in time."""
+        answer: Future[Reply | None] = Future()
         self._hand_over(step, answer=answer)
         try:
-            return answer.result(self._guard.guard_s + LOOP_LATE_S)
+            reply = answer.result(self._guard.guard_s + LOOP_LATE_S)
         except LateError:
-            log.error("the event loop is late, answering %s", self._guard.failure.answer)  # noqa: TRY400
-            return self._guard.failure
+            log.error("the event loop is late, answering %s", failure.answer)  # noqa: TRY400
+            return failure
+        return reply or failure
 
-    def _hand_over(self, *steps: Step, answer: Future[Reply] | None = None) -> None:
+    def _hand_over(self, *steps: Step, answer: Future[Reply | None] | None = None) -> None:
         """Give the loop all that was put by and these steps."""
         work = [*self._put_by, *steps]
         self._put_by.clear()
@@ -286,15 +290,15 @@ class LibmilterConnection:
             self._loop.call_soon_threadsafe(self._begin, work, answer)
         except RuntimeError:  # the loop is closed: the process is about to end
             if answer is not None:
-                answer.set_result(self._guard.failure)
+                answer.set_result(None)
 
-    def _begin(self, work: list[Step], answer: Future[Reply] | None) -> None:
+    def _begin(self, work: list[Step], answer: Future[Reply | None] | None) -> None:
         task = self._loop.create_task(self._do(work, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _do(self, work: list[Step], answer: Future[Reply] | None) -> None:
-        reply = self._guard.failure
+    async def _do(self, work: list[Step], answer: Future[Reply | None] | None) -> None:
+        reply = None
         try:
             async with self._turn:
                 for step in work:

@@ -15,7 +15,8 @@ from typing import Final
 from oborona.milter.bench import Bench
 from oborona.milter.early import Early
 from oborona.milter.gather import Gathered
-from oborona.milter.judging import judge, tried
+from oborona.milter.guard import NO_ANSWER
+from oborona.milter.judging import BUSY, judge, tried, unjudged
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.probe import believed
 from oborona.milter.reply import CONTINUE, Answer, Reply
@@ -47,6 +48,7 @@ class Session:
         self._recipients: list[str] = []
         self._policy: Policy | None = None  # that the message at hand began with; it ends with it
         self._probe = False  # the message at hand is one of ours, and is to leave no trace
+        self._judged: tuple[Envelope, Policy, float] | None = None  # what is known of the last whole message
 
     @property
     def waits(self) -> frozenset[Stage]:
@@ -80,6 +82,7 @@ class Session:
         """Begin a message and judge its sender."""
         self.abort()
         self._sender = sender
+        self._judged = None
         self._policy = await self._bench.policy.now()
         said = self._macros.pop(PROBE, "")
         self._probe = bool(said) and believed(self._bench.signing_key, said, self._bench.clock())
@@ -95,12 +98,21 @@ class Session:
 
     async def end_of_message(self, message: Gathered) -> Reply:
         """Judge the whole message, answer, and then count, journal and log it."""
+        lost_s = self._bench.crowd.pulse.lost_s
         policy = self._policy or await self._bench.policy.now()
         envelope, probe = self._envelope(), self._probe
+        self._judged = None if probe else (envelope, policy, lost_s)
         self._early.end_message()
         self._forget()
         judging = tried if probe else judge
         return await judging(self._bench, message, envelope, self._inquirer, policy)
+
+    def unjudged(self, message: Gathered) -> Reply:
+        """Answer a message that was not judged, with all that has to be done to its headers."""
+        if self._judged is None:
+            return NO_ANSWER
+        envelope, policy, lost_s = self._judged
+        return unjudged(self._bench, message, envelope, policy, lost_s)
 
     async def glance(
         self,
@@ -136,6 +148,7 @@ class Session:
     def _meet(self, envelope: Envelope, port: str) -> None:
         """Take all that is told at once."""
         self.close()
+        self._judged = None
         self._client, self._helo = envelope.client, envelope.helo
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
         self._server = envelope.server
@@ -184,4 +197,7 @@ class Session:
         if self._probe:
             return CONTINUE
         policy = self._policy or await self._bench.policy.now()
-        return await self._early.at(stage, self._envelope(), policy, reached=reached)
+        reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
+        if reply.answer is Answer.CONTINUE and self._bench.crowd.bars(self._client.ip):
+            return BUSY  # before the message comes: that costs the least
+        return reply

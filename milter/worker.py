@@ -32,8 +32,9 @@ from oborona.message.shingles import Hasher
 from oborona.milter import status
 from oborona.milter.alarm.campaigns import Sightings, sighted
 from oborona.milter.asking import Asking
-from oborona.milter.bench import Bench, Crowd
+from oborona.milter.bench import Bench
 from oborona.milter.content_model import Taught
+from oborona.milter.crowd import Crowd
 from oborona.milter.delivery.delivering import Bench as DeliveryBench
 from oborona.milter.delivery.delivering import Deliveries
 from oborona.milter.delivery.judged import Expected
@@ -53,6 +54,7 @@ from oborona.milter.places import Places
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.follow import FollowedPolicy
+from oborona.milter.pulse import Pulse
 from oborona.milter.reader.client import Line
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.late import LateReading
@@ -179,7 +181,8 @@ class Worker:
         await self._persons.look()
         self._final.begin()
         asking, tally = Asking(self._settings, self._name), status.Tally()
-        crowd = Crowd(self._settings.worker.max_messages)
+        pulse = Pulse()
+        crowd = Crowd(self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s)
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
             self._state / JOURNAL, batch_s=self._settings.journal.batch_s
@@ -243,6 +246,7 @@ class Worker:
             if self._delivery is not None:
                 servers.append(await self._deliver(self._delivery, keys, journal, numbers, room))
             _collect_seldom()
+            pulse.start()
             ready()
             async with (
                 asyncio.TaskGroup() as chores
@@ -274,6 +278,7 @@ class Worker:
                 await asyncio.gather(*draining)
                 for chore in running:
                     chore.cancel()
+            pulse.stop()
             await late.close(LATE_GRACE_S)
             await line.close()
             await asking.close()

@@ -14,7 +14,12 @@ from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 BELOW: Final = "below-threshold"  # nothing that fired was enough
 TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
 SET_APART: Final = "set-apart"  # workers died over the message: it was not looked into
-PARTIAL: Final = "partial"  # the scan could not be finished; the configured answer was given
+PARTIAL: Final = "partial"  # something that should be known is not; decides where nothing is, and another answer had to be given
+UNFINISHED: Final = "scan-unfinished"  # the message took more than a scan may compute: its head was judged
+LOAD: Final = "load"  # why a scan is partial: others' messages held it up
+DEADLINE: Final = "deadline"  # what it waited for did not come
+FAULT: Final = "fault"  # of ours
+COSTS: Final = "costs"  # its head, too, takes more than may be computed
 
 _NO_GROUPS: Final = Groups()
 
@@ -141,19 +146,26 @@ def set_apart(spam_score: float) -> Verdict:
     )
 
 
-def unfinished(why: str, *, action: Action, spam_score: float, findings: Sequence[Finding] = ()) -> Verdict:
-    """Return the verdict of a scan that hit its deadline or a bug: as configured, and saying so.
+def unfinished(
+    why: str, *, on_failure: Action, spam_score: float, findings: Sequence[Finding] = ()
+) -> Verdict:
+    """Return the verdict of a message that could not be judged, which says so.
 
     Args:
-        why: short, for people: `deadline`, `fault`.
-        action: accept or tempfail.
+        why: `LOAD`: it is put off; `COSTS`: its sender's doing, it is spam; `DEADLINE`, `FAULT`: as configured.
+        on_failure: accept or tempfail.
         spam_score: the line that the missing score would have been held to.
         findings: what was found before.
     """
     return Verdict(
-        action=action,
+        action={LOAD: Action.TEMPFAIL, COSTS: Action.SPAM}.get(why, on_failure),
         score=0.0,
         line=spam_score,
         decided_by=PARTIAL,
         findings=(*findings, Finding(PARTIAL, why)),
     )
+
+
+def late(verdict: Verdict) -> bool:
+    """Tell whether a verdict is none for want of time alone: others' messages took it."""
+    return verdict.decided_by == PARTIAL and Finding(PARTIAL, LOAD) in verdict.findings

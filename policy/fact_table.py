@@ -11,7 +11,7 @@ from typing import Final
 from oborona.message.findings import NAMES as NAMES_OF_PARSING
 from oborona.message.shingles import TYPES, Type
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL, TEMPERROR
+from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import Counted, Fact, Schema
 from oborona.policy.fact_tables import AREAS
@@ -70,6 +70,16 @@ SCHEMA: Final = Schema(
         for name, kind in NAMES.items()
     ),
     findings=dict.fromkeys(
-        (*NAMES_OF_PARSING, *FINDINGS, *OF_PICTURES, *OF_ENGINES, *OF_SCRIPTS, PARTIAL, TEMPERROR), _M
+        (
+            *NAMES_OF_PARSING,
+            *FINDINGS,
+            *OF_PICTURES,
+            *OF_ENGINES,
+            *OF_SCRIPTS,
+            PARTIAL,
+            TEMPERROR,
+            UNFINISHED,
+        ),
+        _M,
     ),
 )

@@ -120,7 +120,8 @@ def reason(verdict: Verdict, detail: Detail = Detail.FULL) -> str:
     ]
     parts = [] if any(hit.name == verdict.decided_by for hit in hits) else [verdict.decided_by]
     if full and not hits:
-        parts = [f"{verdict.decided_by}(no rule fired)"]
+        why = next((one.evidence for one in verdict.findings if one.name == verdict.decided_by), "")
+        parts = [f"{verdict.decided_by}({why or 'no rule fired'})"]
     parts += _shortened(
         f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"
         if full

@@ -16,9 +16,10 @@ from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
 from oborona.message.shingles import NOBODY, Hasher, shingles
+from oborona.policy.budget import HEAD_OCTETS, Budget, Course, OverBudgetError, Unlimited
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL, TEMPERROR, decide, enforced, with_findings
+from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED, decide, enforced, with_findings
 from oborona.policy.engines import (
     Alone,
     Asked,
@@ -123,6 +124,7 @@ async def scan(
     *,
     now: float,
     size: int = 0,
+    budget: Budget | None = None,
 ) -> Scan:
     """Judge a whole message.
 
@@ -134,18 +136,27 @@ async def scan(
         inquiry: asks the DNS.
         now: Unix seconds.
         size: bytes of the whole message; 0 = those of `raw`.
+        budget: what may be computed; None = as much as it takes.
 
     Returns:
-        The verdict with its evidence. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
+        The verdict with its evidence. One that used up its budget is the verdict on the message's head, with what was found of the whole by then and
+        the finding `scan-unfinished`. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
         and a fault, no exception; the DNS, the finding `temperror`; another engine, no opinion of it.
+
+    Raises:
+        OverBudgetError: the head took as much again.
     """
     asking = site.engines.ask(raw, envelope, max(size, len(raw)), policy)
-    if asking is None:
-        return await _scanned(raw, envelope, site, policy, inquiry, None, now=now, size=size)
+    course = Course(budget or Unlimited())
     try:
-        return await _scanned(raw, envelope, site, policy, inquiry, asking, now=now, size=size)
+        return await _scanned(raw, envelope, site, policy, inquiry, asking, course, now=now, size=size)
+    except OverBudgetError as spent:
+        course.ended(Finding(UNFINISHED, str(spent)))
+        size, raw = max(size, len(raw)), raw[:HEAD_OCTETS]
+        return await _scanned(raw, envelope, site, policy, inquiry, asking, course, now=now, size=size)
     finally:
-        asking.cancel()
+        if asking is not None:
+            asking.cancel()
 
 
 async def _scanned(
@@ -155,25 +166,33 @@ async def _scanned(
     policy: Policy,
     inquiry: Inquiry,
     asking: Asked | None,
+    course: Course,
     *,
     now: float,
     size: int,
 ) -> Scan:
-    message = parse(raw, truncated=size > len(raw), regions=site.regions)
+    message = parse(raw, truncated=size > len(raw), regions=site.regions, step=course.step)
+    course.findings = message.findings
+    course.step()
     view = View(pictures=())
     if message.pictures or message.documents:
         view = await site.pictures.look((*message.pictures, *message.documents))
         message = seen(message, view.pictures, site.regions)
-    evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
-    evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
+    if course.evidence is None:
+        evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
+        course.evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
+    evidence = course.evidence
+    course.step()
     who = proved(
         evidence.identity, envelope, message.from_.address if message.from_ else "", message.from_domains
     )
     pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who)
+    course.step()
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
     judgements, more = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
     faults += more
-    said = () if asking is None else await asking.said()
+    if course.said is None:
+        course.said = () if asking is None else await asking.said()
     result = _judged(
         message,
         envelope,
@@ -183,11 +202,12 @@ async def _scanned(
         Behind(who, judgements),
         pieces,
         known,
+        course,
         found=view.findings,
         faults=faults,
         now=now,
         size=max(size, message.size),
-        said=said,
+        said=course.said,
     )
     if message.pictures and waits(
         result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
@@ -195,12 +215,12 @@ async def _scanned(
         view = await site.pictures.read(message.pictures)
         if not all(picture.read for picture in view.pictures):
             view = msgspec.structs.replace(view, findings=(*view.findings, Finding(UNREAD)))
-        result = await again(result, view, site, inquiry, now=now)
+        result = await again(result, view, site, inquiry, now=now, course=course)
     if wants(result.message, result.verdict, policy.meaning, spam_score=policy.verdict.spam_score):
         meaning = await site.meanings.read(result.message)
         if meaning is not None:
             unchanged = View(pictures=result.message.pictures)
-            result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning)
+            result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning, course=course)
     result = await _for_readers(result, site.persons, now)
     decided = result.site_verdict is not None  # by who reads it: nothing is grey
     if decided or not policy.verdict.refuse:
@@ -256,6 +276,7 @@ async def again(
     now: float,
     stage: Stage = Stage.CONTENT,
     meaning: float | None = None,
+    course: Course | None = None,
 ) -> Scan:
     """Judge a message again, of which more has been seen since.
 
@@ -269,6 +290,10 @@ async def again(
         now: Unix seconds, of this moment.
         stage: recheck, once the message was answered: rules of that stage run, too.
         meaning: what was found out of its text; None = no more than before.
+        course: of the scan that this is part of; None = it is part of none.
+
+    Raises:
+        OverBudgetError: as the budget of that scan has it.
     """
     before, envelope = result.message, result.envelope
     message, evidence = seen(before, view.pictures, site.regions), result.evidence
@@ -295,6 +320,7 @@ async def again(
         result.behind,
         pieces,
         result.facts.known.joined(known),
+        course or Course(Unlimited()),
         found=(*result.found, *(finding for finding in view.findings if finding.name not in names)),
         faults=(*result.faults, *faults),
         now=now,
@@ -314,6 +340,7 @@ def _judged(
     behind: Behind,
     pieces: Pieces,
     known: Known,
+    course: Course,
     *,
     found: tuple[Finding, ...],
     faults: tuple[str, ...],
@@ -325,13 +352,16 @@ def _judged(
 ) -> Scan:
     """Return the verdict on all that is known: pure."""
     findings = [*message.findings, *_checked(message, envelope, site, policy, now), *found]
+    findings = course.found(findings)
+    course.step()
     if said:
         findings += engine_findings(said, policy.engines)
     if faults:
         findings.append(Finding(PARTIAL, "counters"))
     if evidence.unanswered:
         findings.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
-    signatures = site.signatures.under(policy.signatures).find(message, now)
+    signatures = course.matched(site.signatures.under(policy.signatures).find(message, now))
+    course.step()
     opinion = site.content.read(message, envelope)
     if meaning is not None:
         opinion = msgspec.structs.replace(opinion, meaning=meaning)
@@ -366,6 +396,7 @@ def _judged(
     local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
     # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
     remembered = refusal(known, envelope, policy)
+    course.step()
     scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
     facts = scripted.facts
     findings += scripted.findings
@@ -376,6 +407,7 @@ def _judged(
         *shadowed(*local),
         *([remembered] if remembered else []),
     ]
+    course.step()
     hits, failed = policy.compiled.run(facts, stage, before)
     hits, weighed = weighed_up([*hits, *before], facts, policy, site.final)
     verdict = decide(

@@ -32,6 +32,9 @@ class Nod:
     async def end_of_message(self, message: Gathered) -> Reply:
         raise AssertionError("no content is sent")
 
+    def unjudged(self, message: Gathered) -> Reply:
+        raise AssertionError("no content is sent")
+
     def abort(self) -> None:
         pass
 

@@ -19,8 +19,8 @@ from oborona.milter.door import OnceFactory
 from oborona.milter.exim.answer import NOTHING, TOO_BUSY, answer, trouble
 from oborona.milter.exim.codec import Codec, Request, Word
 from oborona.milter.exim.question import question
-from oborona.milter.guard import Guard
-from oborona.milter.judging import BUSY
+from oborona.milter.guard import NO_ANSWER, Guard
+from oborona.milter.judging import busy
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
 from oborona.milter.room import Room
 from oborona.milter.stream import Counting, Stream
@@ -122,17 +122,22 @@ class _Desk:
         asks = question(request, self.limit_bytes)
         session = self._sessions()
         try:
-            reply = await self._guard.ask(
-                session.glance(asks.stage, asks.envelope, asks.port, after=asks.after, reached=asks.reached)
-                if asks.message is None
-                else session.whole(asks.envelope, asks.message, asks.port)
-            )
+            if asks.message is None:
+                reply = await self._guard.ask(
+                    session.glance(
+                        asks.stage, asks.envelope, asks.port, after=asks.after, reached=asks.reached
+                    )
+                )
+            else:
+                reply = await self._guard.judged(
+                    session.whole(asks.envelope, asks.message, asks.port), session, asks.message
+                )
         finally:
             Guard.tell(session.close)
         if reply is self._guard.failure:
             self.note("failed")
             return trouble("internal failure")
-        self.note("busy" if reply is BUSY else "answered")
+        self.note("busy" if busy(reply) else "failed" if reply is NO_ANSWER else "answered")
         return answer(reply)
 
 

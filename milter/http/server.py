@@ -34,7 +34,7 @@ from oborona.milter.http.openapi import document
 from oborona.milter.http.rates import Rates
 from oborona.milter.http.rspamd import checked, checked_of_old
 from oborona.milter.http.told import told
-from oborona.milter.judging import BUSY as TOO_BUSY
+from oborona.milter.judging import busy
 from oborona.milter.letter import gathered, without_mailbox_line
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
 from oborona.milter.reply import Reply
@@ -267,19 +267,16 @@ class HttpServer(WebServer):
 
     async def _judged(self, put: _Put) -> Reply:
         """Put a message to a session of its own."""
-        session = self._at.sessions()
+        session, message = self._at.sessions(), gathered(put.raw, self._limit_bytes)
         try:
-            return await self._guard.ask(
-                session.whole(put.envelope, gathered(put.raw, self._limit_bytes), put.port)
-            )
+            return await self._guard.judged(session.whole(put.envelope, message, put.port), session, message)
         finally:
             Guard.tell(session.close)
 
     def _nobody(self, reply: Reply) -> web.Response:
         """Answer where nobody was judged."""
-        busy = reply is TOO_BUSY
-        self._note("busy" if busy else "failed")
-        words = "too busy, try again later" if busy else "no verdict now, try again later"
+        self._note("busy" if busy(reply) else "failed")
+        words = "too busy, try again later" if busy(reply) else "no verdict now, try again later"
         return no(503, words, **{"Retry-After": str(RETRY_S)})
 
     def _not_taken(self, said: web.Response) -> web.Response:

@@ -74,7 +74,7 @@ class Asked:
 
     async def message(self, message: Gathered) -> Reply:
         """Return what becomes of the message."""
-        return await self._guard.ask(self._door.end_of_message(message))
+        return await self._guard.judged(self._door.end_of_message(message), self._door, message)
 
     def abort(self) -> None:
         """The message at hand is none."""

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from oborona.config import Proxy
 from oborona.milter.arguments import text
-from oborona.milter.judging import BUSY
+from oborona.milter.guard import NO_ANSWER
+from oborona.milter.judging import busy
 from oborona.milter.log import event
 from oborona.milter.proxy import words
 from oborona.milter.proxy.asked import Asked, Speaker
@@ -204,10 +205,9 @@ class Transaction:
 
 def _outcome(reply: Reply) -> str:
     """Return in a word why a message goes no further."""
-    if reply is BUSY:
+    if busy(reply):
         return "busy"
-    # put off without a code: the guard's word, in the place of an answer that never came
-    return "failed" if reply.answer is Says.TEMPFAIL and not reply.code else "refused"
+    return "failed" if reply is NO_ANSWER else "refused"
 
 
 def _parameters(named: Path) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from oborona.feedback.events.model import Event
 from oborona.milter.acceptor import Acceptor
 from oborona.milter.door import OnceFactory
 from oborona.milter.guard import Guard
+from oborona.milter.judging import busy
 from oborona.milter.premises import Premises, failure, guard_s
 from oborona.milter.room import Room
 from oborona.milter.spamd import rspamc, spamc, telling
@@ -98,13 +99,12 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
         tells = told(request, self.believing)
         session = self.sessions()
         try:
-            reply = await self.guard.ask(session.whole(tells.envelope, tells.message, tells.port))
+            reply = await self.guard.judged(
+                session.whole(tells.envelope, tells.message, tells.port), session, tells.message
+            )
         finally:
             Guard.tell(session.close)
-        if reply is self.guard.failure:
-            self.note("failed")
-        else:
-            self.note("busy" if reply.judged is None else "answered")
+        self.note("answered" if reply.judged is not None else "busy" if busy(reply) else "failed")
         if request.rspamd:
             return rspamc.answer(request, reply, self.name)
         return spamc.answer(request, tells, reply, self.name, self.scale)

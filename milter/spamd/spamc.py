@@ -24,6 +24,7 @@ from oborona.milter.reply import Answer, Judged, Reply
 from oborona.milter.spamd.codec import Command, Request
 from oborona.milter.spamd.report import report
 from oborona.milter.spamd.told import Told
+from oborona.policy.own import is_own
 from oborona.types import Action, Mode
 
 BOTH_HEADERS: Final = 1.3  # from this version on a client takes more than one
@@ -131,7 +132,8 @@ def _marked(raw: bytes, told: Told, judged: Judged, name: str, *, spam: bool) ->
     verdict = judged.verdict
     if verdict.action in (Action.TEMPFAIL, Action.ACCEPT):
         verdict = msgspec.structs.replace(verdict, action=Action.SPAM if spam else Action.ACCEPT)
-    edits = marks(msgspec.structs.replace(judged, verdict=verdict), told.message, name)
+    own = is_own(told.envelope if judged.scan is None else judged.scan.envelope)
+    edits = marks(msgspec.structs.replace(judged, verdict=verdict), told.message, name, own=own)
     unix = b"\r\n" not in raw
     mailbox_line, rest = raw[: told.mailbox_line], raw[told.mailbox_line :]
     marked = letter.edited(letter.crlf(rest) if unix else rest, edits)

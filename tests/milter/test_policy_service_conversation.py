@@ -47,6 +47,9 @@ class Scripted:
     async def end_of_message(self, message: Gathered) -> Reply:
         raise AssertionError("there is no content here")
 
+    def unjudged(self, message: Gathered) -> Reply:
+        raise AssertionError("there is no content here")
+
     def abort(self) -> None:
         raise AssertionError("a new message says it")
 

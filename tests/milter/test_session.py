@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona.config import Work
@@ -15,7 +17,10 @@ from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.bench import Bench
+from oborona.milter.crowd import Crowd
 from oborona.milter.gather import Gather, Gathered
+from oborona.milter.guard import NO_ANSWER, Guard
+from oborona.milter.pulse import Pulse
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
 from oborona.milter.session import Session
 from oborona.milter.status import Tally
@@ -46,6 +51,7 @@ class Table:
         counters: CounterReader | None = None,
         journal: Callable[[Entry], None] | None = None,
         site: str = "mx.test",
+        pulse: Pulse | None = None,
         **settings: object,
     ) -> None:
         folder.mkdir(exist_ok=True)
@@ -72,6 +78,7 @@ class Table:
                 inquire=lambda: inquirer(self.dns, now=NOW),
                 own=lambda _ip, port: port == "587",
                 tally=self.tally,
+                crowd=Crowd(1 << 30, pulse),
             )
         )
 
@@ -253,9 +260,115 @@ async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
     assert any(record.exc_info for record in caplog.records), "the log has the traceback"
     if answer is Answer.ACCEPT:
         assert RemoveHeader("X-Mras", 1) in reply.edits, "forged headers go even then"
-        assert added(reply)["X-Mras-Reason"] == "partial(no rule fired)"
+        assert added(reply)["X-Mras-Reason"] == f"partial({why})"
     else:
         assert (reply.code, reply.enhanced) == (451, "4.7.1")
+
+
+UNASKED = AddHeader("Authentication-Results", "mx.test; none", top=True)
+
+
+class Held(Pulse):
+    """A loop that was held for long since it was last asked."""
+
+    @property
+    def lost_s(self) -> float:
+        self._lost_s += 100.0
+        return self._lost_s
+
+
+@pytest.mark.parametrize("on_failure", ["accept", "tempfail"])
+async def test_who_is_late_because_the_loop_was_held_comes_again_whatever_is_configured(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, on_failure: str
+) -> None:
+    table = Table(tmp_path, counters=Broken(None), pulse=Held(), deadline_s=0.1, on_failure=on_failure)
+    reply = await table.message(head=b"X-Mras: Ok\n")
+    assert (reply.code, reply.enhanced, reply.answer) == (451, "4.3.2", Answer.TEMPFAIL)
+    (entry,) = table.journal
+    assert (entry.decided_by, [one.evidence for one in entry.findings]) == ("partial", ["load"])
+    assert not any(record.exc_info for record in caplog.records), "it is nobody's fault"
+
+
+async def test_a_fault_is_a_fault_however_busy_the_loop_is(tmp_path: Path) -> None:
+    table = Table(tmp_path, counters=Broken(RuntimeError("a bug")), pulse=Held(), deadline_s=0.1)
+    assert (await table.message()).answer is Answer.ACCEPT
+    assert [one.evidence for one in table.journal[0].findings] == ["fault"]
+
+
+FORGERIES = b"X-Mras: Ok\nAuthentication-Results: mx.test; dmarc=pass\n"
+
+
+@pytest.mark.parametrize(("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)])
+async def test_a_message_whose_judging_was_cut_off_loses_what_is_forged_and_is_marked(
+    tmp_path: Path, on_failure: str, answer: Answer
+) -> None:
+    table = Table(tmp_path, counters=Broken(None), deadline_s=60, on_failure=on_failure)
+    guard = Guard(Answer.CONTINUE, 0.05)
+    message = gathered(FORGERIES, GTUBE)
+    await table.session.connect(Client(ip="192.0.2.7"))
+    await table.session.mail("ann@a.example", ())
+    await table.session.rcpt("bob@b.example", ())
+    reply = await guard.judged(table.session.end_of_message(message), table.session, message)
+    await asyncio.sleep(0)
+    assert reply.answer is answer
+    assert [(one.decided_by, one.partial) for one in table.journal] == [("partial", True)]
+    if answer is Answer.ACCEPT:
+        assert {RemoveHeader("X-Mras", 1), RemoveHeader("Authentication-Results", 1)} <= set(reply.edits)
+        assert UNASKED in reply.edits
+        assert added(reply)["X-Mras-Reason"] == "partial(fault)"
+
+
+async def test_a_message_that_was_cut_off_because_the_loop_was_held_comes_again(tmp_path: Path) -> None:
+    table = Table(tmp_path, counters=Broken(None), pulse=Held(), deadline_s=60)
+    message = gathered(FORGERIES, GTUBE)
+    await table.session.mail("ann@a.example", ())
+    reply = await Guard(Answer.CONTINUE, 0.05).judged(
+        table.session.end_of_message(message), table.session, message
+    )
+    assert (reply.code, reply.enhanced) == (451, "4.3.2")
+
+
+async def test_a_session_that_can_do_nothing_lets_nothing_in(tmp_path: Path) -> None:
+    def broken() -> float:
+        raise RuntimeError("no clock")
+
+    table = Table(tmp_path)
+    message = gathered(FORGERIES, GTUBE)
+    msgspec.structs.force_setattr(table.session._bench, "clock", broken)
+    reply = await Guard(Answer.CONTINUE).judged(table.session.end_of_message(message), table.session, message)
+    assert reply is NO_ANSWER
+    assert reply.answer is Answer.TEMPFAIL
+
+
+class Dear(MemoryCounters):
+    """Counters whose every read takes so much CPU."""
+
+    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        until = time.thread_time() + 0.15
+        while time.thread_time() < until:
+            pass
+        return await super().read(shingles, now, prefix)
+
+
+async def test_a_message_that_takes_too_much_twice_is_filed_as_spam_with_our_headers(tmp_path: Path) -> None:
+    table = Table(tmp_path, counters=Dear(), scan_cpu_s=0.1)
+    reply = await table.message(head=FORGERIES)
+    assert reply.answer is Answer.ACCEPT
+    assert RemoveHeader("X-Mras", 1) in reply.edits
+    assert (added(reply)["X-Mras"], added(reply)["X-Spam-Flag"]) == ("Probable", "YES")
+    assert added(reply)["X-Mras-Reason"] == "partial(costs)"
+
+
+async def test_a_client_that_was_dear_is_told_before_its_message_comes(tmp_path: Path) -> None:
+    class Behind(Pulse):
+        behind_s = 0.5
+
+    table = Table(tmp_path, pulse=Behind())
+    await table.session.connect(Client(ip="192.0.2.7"))
+    assert (await table.session.mail("ann@a.example", ())).answer is Answer.CONTINUE
+    table.session._bench.crowd.leave("192.0.2.7", 1.0)
+    assert (await table.session.mail("ann@a.example", ())).enhanced == "4.3.2"
+    assert (await table.session.rcpt("bob@b.example", ())).enhanced == "4.3.2"
 
 
 async def test_a_store_that_does_not_answer_costs_counts_not_the_verdict(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.milter.bench import Crowd
+from oborona.milter.crowd import Crowd
 from oborona.milter.judging import BUSY
 from oborona.milter.letter import gathered
 from oborona.milter.reply import Answer, Reply

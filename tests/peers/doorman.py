@@ -219,6 +219,12 @@ class ScriptedDoor:
             return refuse(550, "5.7.1", "Message refused as spam\nSee https://mx.test/why")
         return await _do(order)
 
+    def unjudged(self, message: Gathered) -> Reply:
+        """Mark it, or fail once more."""
+        if (b"X-Do", b" fail twice") in message.headers:
+            raise RuntimeError("the door fails again, as it was asked to")
+        return Reply(edits=(RemoveHeader("X-Do", 1), AddHeader("X-Mras-Reason", "partial")))
+
     def abort(self) -> None:
         """Write it down."""
         self.write("abort")
@@ -238,7 +244,7 @@ async def _do(order: str) -> Reply:
             return ACCEPT
         case "discard":
             return Reply(answer=Answer.DISCARD)
-        case "fail":
+        case "fail" | "fail twice":
             raise RuntimeError("the door fails, as it was asked to")
         case "hang":
             await asyncio.sleep(3600)

@@ -60,7 +60,7 @@ def test_a_shadow_rule_is_listed_last_and_scores_nothing() -> None:
 
 
 def test_an_unfinished_scan_says_so() -> None:
-    result = unfinished("deadline", action=Action.TEMPFAIL, spam_score=100)
+    result = unfinished("deadline", on_failure=Action.TEMPFAIL, spam_score=100)
     assert result.action is Action.TEMPFAIL
     assert result.decided_by == "partial"
     assert Finding("partial", "deadline") in result.findings

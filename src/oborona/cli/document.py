@@ -23,7 +23,7 @@ from oborona.milter.metric_table import (
     TRAINER_METRICS,
 )
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL, TEMPERROR
+from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import REFERENCE, Fact
 from oborona.policy.expression.forms import Form
@@ -94,6 +94,7 @@ def facts() -> str:
         "",
         *(f"- `{name}`: {meaning}" for name, meaning in (OF_PICTURES | OF_ENGINES | OF_SCRIPTS).items()),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
+        f"- `{UNFINISHED}`: the message took more CPU than a scan may; its head was judged, with what was found of the rest by then",
         f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
         "",
     ]

@@ -27,9 +27,19 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.1,
             le=290,
-            description="What a scan waits for (stores) must answer within this; its own work is bounded by limits. Postfix waits 300 s.",
+            description="What a scan waits for (DNS, stores) must answer within this; a message that is late because others kept the"
+            " process busy gets a temporary failure, whatever `on_failure` says. Mail servers must wait longer than this and 15 s more.",
         ),
     ] = 10.0
+    scan_cpu_s: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=60,
+            description="CPU that one message may take. Honest mail of 10 MB takes less than a tenth of this. One that takes more is judged by its head, with"
+            " what was found of the rest by then: the finding `scan-unfinished`.",
+        ),
+    ] = 2.0
     command_deadline_s: Annotated[
         float,
         Meta(
@@ -42,7 +52,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     on_failure: Annotated[
         Literal["accept", "tempfail"],
         Meta(
-            description="The answer when a scan misses its deadline or fails: let it in, or ask to try again."
+            description="The answer when a scan fails by a fault of ours, or what it waits for does not come: let it in, or ask to try again."
         ),
     ] = "accept"
     max_messages: Annotated[

@@ -18,7 +18,7 @@ from oborona.milter import sockets
 from oborona.milter.exim.codec import MAX_LINE
 from oborona.milter.exim.server import EximServer
 from oborona.milter.gather import Gathered
-from oborona.milter.guard import Guard
+from oborona.milter.guard import NO_ANSWER, Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.reply import CONTINUE, Answer, Reply, refuse
 from oborona.milter.room import Room
@@ -55,6 +55,9 @@ class Moody:
     async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
         self._journal.append(("whole", (message.size, port)))
         return await self._reply(envelope)
+
+    def unjudged(self, message: Gathered) -> Reply:
+        return NO_ANSWER
 
     def close(self) -> None:
         self._journal.append(("close", None))

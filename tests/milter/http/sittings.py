@@ -17,6 +17,7 @@ from oborona.dns import Asker
 from oborona.feedback.events.model import Event
 from oborona.milter import sockets
 from oborona.milter.gather import Gathered
+from oborona.milter.guard import NO_ANSWER
 from oborona.milter.http.keys import keys
 from oborona.milter.http.server import HttpServer
 from oborona.milter.premises import Premises
@@ -79,6 +80,9 @@ class Sitting(Session):
     ) -> Reply:
         self._room.glanced.append((stage, envelope, port, after))
         return await self._reply()
+
+    def unjudged(self, message: Gathered) -> Reply:
+        return NO_ANSWER
 
     def close(self) -> None:
         self._room.closed += 1

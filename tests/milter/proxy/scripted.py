@@ -187,6 +187,12 @@ class Sessions(Nod):
         self.messages.append(message)
         return await self._reply("content")
 
+    def unjudged(self, message: Gathered) -> Reply:
+        reply = self.replies.get("unjudged")
+        if not isinstance(reply, Reply):
+            raise TypeError("it has no words for that")
+        return reply
+
     def abort(self) -> None:
         self.aborts += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oborona.milter.guard import NO_ANSWER
 from oborona.milter.judging import BUSY
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply, refuse
 from tests.milter.proxy.scripted import MESSAGE, Behind, Sessions, proxy, send, until
@@ -78,7 +79,8 @@ async def test_nothing_is_handed_on_to_a_recipient_who_is_refused(reply: Reply) 
         (LATER, "451 4.7.1 Try again later", "refused"),
         (BUSY, "451 4.3.2 Too busy, try again later", "busy"),
         (Reply(answer=Answer.REJECT), "550 5.7.1 Refused", "refused"),
-        (Reply(answer=Answer.TEMPFAIL), "451 4.7.1 Try again later", "failed"),
+        (Reply(answer=Answer.TEMPFAIL), "451 4.7.1 Try again later", "refused"),
+        (NO_ANSWER, "451 4.3.0 Service unavailable, try again later", "failed"),
         (Reply(answer=Answer.DISCARD), "250 2.0.0 Message taken", "discarded"),
     ],
 )
@@ -163,17 +165,18 @@ async def test_headers_are_edited_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("fault", [ValueError("a bug"), None])
-@pytest.mark.parametrize(
-    ("on_failure", "answer"), [(Answer.CONTINUE, "250 2.0.0 taken"), (Answer.TEMPFAIL, "451 4.7.1 ")]
-)
-async def test_a_session_that_fails_costs_its_own_answer(
-    fault: Exception | None, on_failure: Answer, answer: str
+async def test_a_message_that_a_session_fails_to_judge_is_marked_or_comes_again(
+    fault: Exception | None,
 ) -> None:
     hop, sessions = Behind(), Sessions(content=fault)
-    async with proxy(hop, sessions, on_failure=on_failure, guard_s=0.1) as opened:
+    async with proxy(hop, sessions, guard_s=0.1) as opened:
         client = await opened.connect()
-        assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith(answer)
-        assert len(hop.taken) == (on_failure is Answer.CONTINUE)
+        assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("451 4.3.0 ")
+        assert not hop.taken
+        sessions.replies["unjudged"] = Reply(edits=(AddHeader("X-Seen", "1"),))
+        assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
+        assert b"\r\nX-Seen: 1\r\n" in hop.taken[0][2]
+    assert opened.noted == ["failed", "passed"]
 
 
 async def test_of_a_large_message_the_head_is_judged_and_all_of_it_goes_on() -> None:

@@ -15,7 +15,7 @@ from oborona.config.address import UnixAddress
 from oborona.feedback.events.model import Event, What
 from oborona.milter import sockets
 from oborona.milter.gather import Gathered
-from oborona.milter.guard import Guard
+from oborona.milter.guard import NO_ANSWER, Guard
 from oborona.milter.judging import BUSY
 from oborona.milter.reply import ACCEPT, Answer, Judged, Reply
 from oborona.milter.room import Room
@@ -70,6 +70,9 @@ class Moody:
             case b"busy":
                 return BUSY
         return JUDGED
+
+    def unjudged(self, message: Gathered) -> Reply:
+        return NO_ANSWER
 
     def close(self) -> None:
         self._house.closed += 1
@@ -214,7 +217,8 @@ async def test_where_nobody_judges_the_client_is_told_to_come_again(
     await house.open(guard_s=0.3)
     assert await house.ask(request("CHECK", do)) == spamc.TOO_BUSY
     answer = await house.ask(request("CHECK", do, "RSPAMC/1.3"))
-    assert b"\r\nAction: soft reject\r\n4.3.2 Too busy, try again later\r\n" in answer
+    words = b"4.3.2 Too busy" if do == b"busy" else b"4.3.0 Service unavailable"
+    assert b"\r\nAction: soft reject\r\n%b, try again later\r\n" % words in answer
     assert (house.closed, house.notes) == (2, {note: 2})
 
 

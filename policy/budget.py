@@ -1,0 +1,87 @@
+"""What a scan may compute, and what it knew when that was spent.
+
+A scan asks its budget between its steps; who measures, and how, is the caller's: nothing here has a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from oborona.policy.engines import EngineSays
+from oborona.policy.evidence import Evidence
+from oborona.policy.signatures import Matched
+from oborona.types import Finding
+
+HEAD_OCTETS: Final = (
+    32 * 1024
+)  # of a message that costs too much: its headers, and the words that a reader sees first
+
+
+class OverBudgetError(Exception):
+    """A scan has computed as much as it may; its text says how much that is."""
+
+
+class Budget(Protocol):
+    """What one scan may compute."""
+
+    def check(self) -> None:
+        """Return at once where something is left.
+
+        Raises:
+            OverBudgetError: nothing is.
+        """
+        ...
+
+    def again(self) -> None:
+        """Allow the same once more, from here on."""
+        ...
+
+
+class Unlimited:
+    """A budget of those who have time: tools, tests, what is judged after the answer."""
+
+    def check(self) -> None:
+        """Go on."""
+
+    def again(self) -> None:
+        """Allow what is allowed."""
+
+
+class Course:
+    """How far a scan has come: what holds of the message, wherever it ends.
+
+    Args:
+        budget: of the scan.
+    """
+
+    __slots__ = ("_before", "_budget", "evidence", "findings", "said", "signatures", "step")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.step = budget.check  # between two steps of the scan
+        self.evidence: Evidence | None = None
+        self.findings: Sequence[Finding] = ()  # so far
+        self._before: tuple[Finding, ...] = ()  # of the whole message, where this goes on with its head
+        self.signatures = Matched()
+        self.said: tuple[EngineSays, ...] | None = None  # by other engines
+
+    def ended(self, finding: Finding) -> None:
+        """Go on from here with the head of the message, within the same budget once more."""
+        self._before = (*self.findings, finding)
+        self._budget.again()
+
+    def found(self, findings: list[Finding]) -> list[Finding]:
+        """Take the findings of the message; return them with those of before that are not among them."""
+        if self._before:
+            names = {one.name for one in findings}
+            findings = [*findings, *(one for one in self._before if one.name not in names)]
+        self.findings = findings
+        return findings
+
+    def matched(self, found: Matched) -> Matched:
+        """Take signatures that were found; return them with those that were found before."""
+        if self.signatures.signatures:
+            found = Matched(signatures=tuple(dict.fromkeys((*self.signatures.signatures, *found.signatures))))
+        self.signatures = found
+        return found
