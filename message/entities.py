@@ -19,6 +19,7 @@ from oborona.message.normalise import normalise
 
 MAX_WAYS: Final = 4  # to leave a list that are read
 MAX_HEADER: Final = 2000  # characters of a field that are searched
+MAX_HEADERS: Final = 8000  # of all subjects and senders together: honest mail has one of each
 
 # Few passes over the text instead of one for each kind: most messages hold none of them. One for all would cost three times as much: what
 # counts letters and what counts digits side by side has states without end.
@@ -82,7 +83,7 @@ def read(
             gathered.list_id(header.value[-MAX_HEADER:])
         elif header.name == "list-unsubscribe":
             gathered.unsubscribe(header.value[:MAX_HEADER])
-    head = "\n".join(said)
+    head = "\n".join(said)[:MAX_HEADERS]
     normal = normalise(head)
     gathered.text(head, normal, Place.HEADER, regions, findings, hinted=may_hold(normal))
     return tuple(gathered.found.values())

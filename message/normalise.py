@@ -10,7 +10,11 @@ Look-alikes inside ASCII (1 and l, 0 and o, rn and m) are left alone: they would
 The table is data of our own (confusables.tsv, written by tests/message/generate_confusables.py; 1,300 lines, 1 ms to load), because the package it
 comes from takes 30 ms to load, keeps groups rather than a direction, and knows nothing of case.
 
-Limits: Unicode 15.1; characters of other scripts without a Latin look-alike stay; right-to-left text stays in its logical order.
+What comes out is bounded by what goes in: no character becomes more than `MAX_GROWTH`, and no letter keeps more than `MAX_MARKS` marks, as putting
+marks into their order takes the square of their number. Both are held over all code points by tests/message/test_message_normalise.py.
+
+Limits: Unicode 15.1; characters of other scripts without a Latin look-alike stay; right-to-left text stays in its logical order;
+of the 19 signs that stand for a phrase or a long word (U+FDFA, squared words of Japanese) the first letters stand for the whole.
 """
 
 from __future__ import annotations
@@ -21,8 +25,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
+MAX_GROWTH: Final = 4  # characters that one may become, and octets that one of UTF-8 may
+MAX_MARKS: Final = 30  # in a row, UAX 15 s13 (Stream-Safe Text Format); no language writes more than 18
+MAX_CACHED_TEXT: Final = 256  # characters: subjects and names, which a scan asks for in several places
 MAX_CACHED_RUN: Final = 40  # characters: words; a longer run hardly comes again
 _ROUNDS: Final = 4  # until nothing changes; two do for all but hand-made strings
 
@@ -61,14 +68,22 @@ _STRAY_MARKS: Final = (
 )
 
 
+_GROWING: Final = "\u3307\u3315\u3316\u3317\u3319\u331a\u3320\u332b\u332e\u3332\u3334\u3336\u3347\u334a\u3356\u33ae\u33af\ufdfa\ufdfb"
+_SHORT: Final = {sign: normalize("NFKC", sign)[:MAX_GROWTH].rstrip() for sign in _GROWING}
+_MARK: Final = "M"  # a letter: no pile has any
+_MANY: Final = re.compile(f"{_MARK}{{{MAX_MARKS + 1},}}+")
+_LAST_MARK: Final = 0x1E94A
+_BECOME_MARKS: Final = "\u0f73\u0f75\u0f81\uff9e\uff9f"  # and are none: what NFKC makes of them is
 _SPACES: Final = (0x85, 0x1680, 0x2028, 0x2029)  # white space that NFKC leaves alone
 
 
-def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
-    return "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges) + "]+"
-
-
-_INVISIBLE_RUN: Final = re.compile(_ranges(_INVISIBLE))
+_INVISIBLE_CLASS: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
+_INVISIBLE_RUN: Final = re.compile(f"[{_INVISIBLE_CLASS}]+")
+_GROWS: Final = re.compile(f"[{_GROWING}]")
+_UNUSUAL: Final = re.compile(f"[{_INVISIBLE_CLASS}{_GROWING}]")
+_PILE: Final = re.compile(
+    rf"[\W\uff9e\uff9f]{{{MAX_MARKS + 1},}}+"
+)  # every mark is one, and so is every dash: `_held` tells them apart
 
 
 def _load() -> dict[int, str]:
@@ -86,14 +101,21 @@ _TABLE: Final = _load()
 
 
 def normalise(text: str) -> str:
-    """Return the one form of a text; the form of a form is itself.
+    """Return the one form of a text, at most `MAX_GROWTH` times as long; the form of a form is itself.
 
     Source: UAX 15 (NFKC), Unicode s5.18 (case folding), UTS 39 s4 (confusables).
     """
+    return _of_short(text) if len(text) <= MAX_CACHED_TEXT else _form(text)
+
+
+def _form(text: str) -> str:
     if not text.isascii():
         text = _RUN.sub(_fold, text)
     octets = text.encode("utf-8", "surrogatepass").translate(_LOWER, _CONTROLS)
     return b" ".join(octets.split()).decode("utf-8", "surrogatepass")
+
+
+_of_short = lru_cache(maxsize=1024)(_form)
 
 
 def normalised_piece(text: str) -> str:
@@ -118,6 +140,37 @@ def look_alikes() -> Iterator[str]:
             yield chr(code)
 
 
+def few_marks(text: str) -> str:
+    """Return a text without the marks that stand behind `MAX_MARKS` others: what `unicodedata.normalize` takes in a time that its length bounds."""
+    return text if len(text) <= MAX_MARKS or text.isascii() else _PILE.sub(_held, text)
+
+
+def _held(pile: re.Match[str]) -> str:
+    signs = pile[0]
+    kept = []
+    end = 0
+    for many in _MANY.finditer(signs.translate(_marks())):
+        kept.append(signs[end : many.start() + MAX_MARKS])
+        end = many.end()
+    return "".join((*kept, signs[end:]))
+
+
+@lru_cache(maxsize=1)
+def _marks() -> dict[int, str]:
+    """Return what makes `_MARK` of every mark; asked for when the first message piles them up: 10 ms."""
+    found = dict.fromkeys((code for code in range(_LAST_MARK + 1) if combining(chr(code))), _MARK)
+    return found | dict.fromkeys(map(ord, _BECOME_MARKS), _MARK)
+
+
+def _without_unusual(run: str) -> str:
+    """Return a run without invisible characters, with the first letters of those that would grow."""
+    run = _INVISIBLE_RUN.sub("", run)
+    if _GROWS.search(run) is not None:
+        for sign, short in _SHORT.items():
+            run = run.replace(sign, short)
+    return run
+
+
 def _fold(run: re.Match[str]) -> str:
     found = run[0]
     return _fold_word(found) if len(found) <= MAX_CACHED_RUN else _fold_run(found)
@@ -126,8 +179,8 @@ def _fold(run: re.Match[str]) -> str:
 def _fold_run(run: str) -> str:
     """Return a run outside ASCII in its one form."""
     for _ in range(_ROUNDS):
-        folded = _INVISIBLE_RUN.sub("", run)
-        folded = normalize("NFKC", normalize("NFKC", folded).casefold())
+        folded = run if _UNUSUAL.search(run) is None else _without_unusual(run)
+        folded = normalize("NFKC", normalize("NFKC", few_marks(folded)).casefold())
         folded = folded.translate(_TABLE)
         if folded == run or folded.isascii():
             return folded

@@ -33,6 +33,7 @@ MAX_FROM: Final = 8  # fields of From that are read, and mailboxes of each; hone
 FROM_CHARACTERS: Final = (
     mailboxes.MAX_CHARACTERS // MAX_FROM
 )  # of one field, white space folded: none takes what another needs
+MAX_SUBJECT: Final = 2000  # characters of the subject, decoded: clients show 200, long honest ones have 500
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
 MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
@@ -92,13 +93,16 @@ def parse(
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = word_count.count(hidden)
     subject = _value(root.headers, "subject")
+    if len(subject) > MAX_SUBJECT:
+        findings.add("header-too-long", "subject")
+        subject = subject[:MAX_SUBJECT]
     from_headers = [header for header in root.headers if header.name == "from"]
     senders = _senders(from_headers, findings)
     shown_first = "\n".join((subject, *(box.name for box in senders)))
     if not (written.isascii() and shown_first.isascii()):
         plain = "\n".join(each.text for each in texts if each.page is None)
         lettering.judge(written, plain, shown_first, findings)
-    normal = normalise(text)
+    normal = normalise(text)[: limits.text_characters]
     step()
     hinted = may_hold(normal)
     disguised = defanged.read(normal, limits.links) if hinted else ([], [])

@@ -15,7 +15,7 @@ from unicodedata import category, name, normalize
 import msgspec
 
 from oborona.message.disguise import joined, letters_for_signs
-from oborona.message.normalise import normalise
+from oborona.message.normalise import few_marks, normalise
 
 # Scripts whose letters stand for one another; Japanese mixes four in one word, and no letter of them is another's.
 _ALIKE: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
@@ -74,11 +74,11 @@ def _plain(word: str, normal: str) -> bool:
     scripts = {name(letter, "").partition(" ")[0] for letter in letters}
     if len(scripts & _ALIKE) > 1 or any(normalize("NFKC", letter) != letter for letter in letters):
         return False
-    if any(category(each) in _MARKS for each in normalize("NFC", word)):
+    if any(category(each) in _MARKS for each in normalize("NFC", few_marks(word))):
         return False
     if scripts != {"LATIN"}:
         return True
-    bare = (each for each in normalize("NFKD", word.casefold()) if category(each) not in _MARKS)
+    bare = (each for each in normalize("NFKD", few_marks(word).casefold()) if category(each) not in _MARKS)
     return _SPACED.sub("", "".join(bare)) == _SPACED.sub("", normal)
 
 

@@ -22,6 +22,7 @@ from oborona.message import (
     unique_pairs,
 )
 from oborona.message.hashing import TYPES, Group, Hasher, Type
+from oborona.message.limits import DEFAULT
 from oborona.message.model import Kind, Message, Place
 from oborona.message.normalise import normalise
 from oborona.message.pictures import pieces as picture_pieces
@@ -120,7 +121,7 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     if len(words) >= MIN_TEMPLATE_WORDS:
         found[hasher.shingle(Type.TEMPLATE, template)] = None
     whole = message.own_text == message.text
-    own = words if whole else templates.words(normalise(message.own_text), reader)
+    own = words if whole else templates.words(normalise(message.own_text)[: DEFAULT.text_characters], reader)
     if len(own) >= EDGE_WORDS:
         found[hasher.shingle(Type.OPENING, " ".join(own[:EDGE_WORDS]))] = None
         found[hasher.shingle(Type.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None

@@ -4,13 +4,23 @@
 from __future__ import annotations
 
 import sys
+import time
 import unicodedata
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.message.normalise import normalise
+from oborona.message.normalise import (
+    MAX_GROWTH,
+    MAX_MARKS,
+    few_marks,
+    normalise,
+    normalised_letters,
+)
+
+BOUND_S = 2.0  # of CPU for 256 Ki characters: they take 0.05; the square of them took a minute
 
 
 @settings(max_examples=500, deadline=None)
@@ -25,6 +35,78 @@ def test_idempotent_for_every_character() -> None:
     for start in range(0, sys.maxunicode + 1, 4096):
         once = normalise(" ".join(map(chr, range(start, start + 4096))))
         assert normalise(once) == once, hex(start)
+
+
+def every_character() -> Iterator[str]:
+    return (chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+
+
+def test_no_character_becomes_more_than_four_nor_four_times_its_octets() -> None:
+    characters = list(every_character())
+    worst = 0.0
+    for character, form in zip(characters, normalised_letters(characters), strict=True):
+        assert len(form) <= MAX_GROWTH, hex(ord(character))
+        worst = max(worst, len(form.encode()) / len(character.encode()))
+    assert worst <= MAX_GROWTH
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.text(
+        st.sampled_from(
+            "\ufdfa\ufdfb\u3316\u33af\u0344\u0f73\u0390\u1e9ea \u0316\u0301\u0f71\u200b\u1112\u1161\u337f"
+        )
+    )
+)
+def test_no_text_becomes_more_than_four_times_as_long(text: str) -> None:
+    form = normalise(text)
+    assert len(form) <= MAX_GROWTH * len(text)
+    assert len(form.encode()) <= MAX_GROWTH * len(text.encode())
+    assert normalise(form) == form
+
+
+def test_what_stands_for_a_phrase_is_read_as_its_first_letters() -> None:
+    assert normalise("\ufdfa") == normalise("\u0635\u0644\u0649")
+    assert normalise("\u3316") == normalise("\u30ad\u30ed\u30e1\u30fc")
+    assert normalise("\u337f") == normalise("\u682a\u5f0f\u4f1a\u793e")  # four letters are not too many
+
+
+def test_of_every_mark_no_letter_keeps_more_than_thirty() -> None:
+    """Also of the characters that are no marks but are taken apart into some."""
+    for character in every_character():
+        if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
+            assert few_marks(f"a{character * (2 * MAX_MARKS)}b") == f"a{character * MAX_MARKS}b", hex(
+                ord(character)
+            )
+
+
+def test_marks_that_a_language_writes_and_rows_of_dashes_stay() -> None:
+    for text in (
+        "\u0e01\u0e34\u0e49" * 40,
+        "\u2014" * 100,
+        "\u0915\u094d\u0937\u093f" * 40,
+        "e\u0301\u0323" * 99,
+        "a" + "\u0301" * 30,
+    ):
+        assert few_marks(text) == text
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("\u0301", "\u0316"),
+        ("\u0301", "\u200d", "\u0316"),
+        ("\u0f72", "\u0f71"),
+        ("\u0344", "\u0316"),
+        ("\U0001d165", "\u0334"),
+    ],
+)
+def test_marks_in_a_wrong_order_take_no_square_of_their_number(marks: tuple[str, ...]) -> None:
+    many = (256 << 10) // len(marks)
+    for text in ("a" + "".join(mark * many for mark in marks), "a" + "".join(marks) * many):
+        began = time.process_time()
+        normalise(text)
+        assert time.process_time() - began < BOUND_S
 
 
 @settings(max_examples=200, deadline=None)
