@@ -9,7 +9,7 @@ from typing import cast
 
 import hiredis
 
-from oborona.counters.cluster.wire import Reply
+from oborona.counters.cluster.wire import BROKEN, Reply
 
 
 class Connection(asyncio.Protocol):
@@ -45,7 +45,7 @@ class Connection(asyncio.Protocol):
                 self._owed.popleft()
                 if not future.done():
                     future.set_result(found)
-        except hiredis.ProtocolError:
+        except BROKEN:
             self.give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import hiredis
 
-from oborona.counters.cluster.wire import Access, Address, Reply
+from oborona.counters.cluster.wire import BROKEN, Access, Address, Reply
 from oborona.errors import StoreError
 
 READ_BYTES: Final = 1 << 18
@@ -82,7 +82,7 @@ class Link:
                 if not data:
                     raise ConnectionError("it hung up")
                 self._reader.feed(data)
-        except (OSError, hiredis.ProtocolError) as error:
+        except (OSError, *BROKEN) as error:
             self.close()
             raise StoreError(f"{self.address} is away: {error}") from error
         return found

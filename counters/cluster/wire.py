@@ -26,6 +26,16 @@ OLD_MAP: Final = ("READONLY ", "CLUSTERDOWN ")  # another node may have it by no
 
 Word = str | bytes | int
 Role = Literal["primary", "replica"]
+_NO_MAP: Final = (
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+)  # what reading an answer of another shape ends in
+BROKEN: Final = (
+    hiredis.ProtocolError,
+    TypeError,
+)  # what reading what is no answer ends in; a TypeError for a map whose key is a list
 Reply = object  # int, bytes, list, None, or hiredis.ReplyError
 
 
@@ -107,9 +117,10 @@ class Map(msgspec.Struct, frozen=True):
         owners: list[Address | None] = [None] * SLOTS
         try:
             for first, last, primary, *_ in reply:  # type: ignore[attr-defined]
-                owner = Address(_host(primary[0]) or asked.host, primary[1])
+                owner = Address(_host(primary[0]) or asked.host, _port(primary[1]))
+                _check_range(first, last)
                 owners[first : last + 1] = [owner] * (last + 1 - first)
-        except (TypeError, ValueError, IndexError):
+        except _NO_MAP:
             raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
         return cls(owners)
 
@@ -129,11 +140,12 @@ def members(reply: Reply, asked: Address) -> dict[Address, tuple[Role, int]]:
     found: dict[Address, tuple[Role, int]] = {}
     try:
         for first, last, *nodes in reply:  # type: ignore[attr-defined]
+            _check_range(first, last)
             for place, node in enumerate(nodes):
-                address = Address(_host(node[0]) or asked.host, node[1])
+                address = Address(_host(node[0]) or asked.host, _port(node[1]))
                 _role, slots = found.get(address, ("", 0))
                 found[address] = ("replica" if place else "primary"), slots + last + 1 - first
-    except (TypeError, ValueError, IndexError):
+    except _NO_MAP:
         raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
     return found
 
@@ -147,17 +159,32 @@ class Redirect(NamedTuple):
 
 
 def redirect(error: hiredis.ReplyError, asked: Address) -> Redirect | None:
-    """Return what MOVED and ASK say; None for other errors."""
+    """Return what MOVED and ASK say; None for other errors, and for one that names no slot and no node."""
     kind, *rest = str(error).split(" ")
     if kind not in ("MOVED", "ASK") or len(rest) != 2:
         return None
-    address = rest[1] if not rest[1].startswith(":") else asked.host + rest[1]
-    return Redirect(kind == "MOVED", int(rest[0]), Address.parse(address))
+    host = asked.host if rest[1].startswith(":") else ""
+    try:
+        slot, address = int(rest[0]), Address.parse(host + rest[1])
+    except ValueError:
+        return None
+    return Redirect(kind == "MOVED", slot, address) if 0 <= slot < SLOTS else None
 
 
 def tells_old_map(error: hiredis.ReplyError) -> bool:
     """Whether another node may answer by now."""
     return str(error).startswith(OLD_MAP)
+
+
+def _check_range(first: int, last: int) -> None:
+    if not 0 <= first <= last < SLOTS:
+        raise ValueError("slots that no cluster has")
+
+
+def _port(port: object) -> int:
+    if not isinstance(port, int) or not 0 < port < 65_536:
+        raise ValueError("no port")
+    return port
 
 
 def _host(name: bytes | None) -> str:

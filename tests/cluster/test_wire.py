@@ -6,7 +6,7 @@ import hiredis
 import pytest
 
 from oborona.counters.cluster.layout import FIELD_BYTES, SLOT_OF_TAG, SLOTS, TAGS, WORDS, field_of, page_of
-from oborona.counters.cluster.wire import Access, Address, Map, redirect, tells_old_map
+from oborona.counters.cluster.wire import Access, Address, Map, members, redirect, tells_old_map
 from oborona.counters.record import key_of
 from oborona.errors import StoreError
 from oborona.types import Prefix, Shingle
@@ -65,6 +65,38 @@ def test_moved_is_for_good_and_ask_for_once() -> None:
     assert (moved.for_good, moved.slot, moved.address) == (True, 3999, Address("192.0.2.9", 6381))
     assert (ask.for_good, ask.address) == (False, Address("192.0.2.1", 6381))
     assert redirect(hiredis.ReplyError("ERR no"), ASKED) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "MOVED x 192.0.2.9:6381",
+        "MOVED 3999 192.0.2.9",
+        "ASK 3999 a:b",
+        "MOVED 16384 a:1",
+        "MOVED -1 a:1",
+        "ASK 1 a:0",
+    ],
+)
+def test_a_redirection_to_nowhere_is_an_error_like_others(said: str) -> None:
+    assert redirect(hiredis.ReplyError(said), ASKED) is None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [[0, 10**12, [b"192.0.2.9", 6379]]],
+        [[5, 4, [b"192.0.2.9", 6379]]],
+        [[-1, 4, [b"192.0.2.9", 6379]]],
+        [[0, 4, [b"192.0.2.9", 0]]],
+        [[0, 4, [b"192.0.2.9", "x"]]],
+        [[0, 4, [7, 6379]]],
+    ],
+)
+def test_slots_that_no_cluster_has_are_no_map(told: object) -> None:
+    for read in (Map.parse, members):
+        with pytest.raises(StoreError, match="does not tell its slots"):
+            read(told, ASKED)
 
 
 def test_some_errors_say_that_another_node_may_answer() -> None:
