@@ -1,10 +1,12 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench
+.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench fuzz
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
 LISTEN ?= inet:127.0.0.1:8890
+# Of all fuzz targets together
+MINUTES ?= 60
 # Options of attach and detach, such as ATTACH=--yes
 ATTACH ?=
 # Many tests wait for a mail server: more of them at once than cores.
@@ -83,6 +85,10 @@ bench:           ## messages a second, CPU and memory of a scan (docs/performanc
 	$(BIN)/python benchmarks/connect.py
 	$(BIN)/python benchmarks/doors.py
 	$(BIN)/python benchmarks/lists.py
+
+fuzz:            ## every fuzz target for its share of MINUTES=60; fails with an input that shows what broke (CONTRIBUTING.md)
+	@./setup test
+	$(BIN)/python tests/fuzz/nightly.py --minutes $(MINUTES)
 
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \

@@ -40,6 +40,7 @@ MAX_TAGS: Final = 64  # in a record or signature; the RFCs know 7 and 14
 
 _PADDING: Final = PKCS1v15()
 _PREHASHED: Final = Prehashed(SHA256())
+MAX_REMEMBERED: Final = 2048  # octets of a record: keys of 4096 bits take 800, and a DNS of somebody's own may tell 64 kB each time
 _SPACE: Final = re.compile(rb"[ \t\r\n]+")
 
 
@@ -110,9 +111,13 @@ def plain_base64(octets: bytes) -> bytes:
     return b64decode(_SPACE.sub(b"", octets), validate=True)
 
 
-@lru_cache(maxsize=2048)
 def read_key(record: bytes) -> Key | NoKey:
     """Return the key that a record holds, or why it holds none; RFC 6376 s3.6.1, s6.1.2."""
+    return _read_key(record) if len(record) <= MAX_REMEMBERED else _read_key.__wrapped__(record)
+
+
+@lru_cache(maxsize=2048)
+def _read_key(record: bytes) -> Key | NoKey:
     try:
         said = tags(record)
         if said.get(b"v", b"DKIM1") != b"DKIM1":

@@ -94,10 +94,13 @@ class Rule(NamedTuple):
     inside: bool  # it also says what the element stands in
 
 
-@lru_cache(maxsize=4096)
 def style(block: str) -> Style:
     """Return what a declaration block ("color:#fff; display:none") says."""
-    block = block[:MAX_STYLE]
+    return _style(block[:MAX_STYLE])  # cut before it is remembered
+
+
+@lru_cache(maxsize=4096)
+def _style(block: str) -> Style:
     if "/*" in block:
         block = _COMMENT.sub("", block)
     if "\\" in block:

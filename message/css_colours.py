@@ -39,6 +39,7 @@ _NAMED: Final = {
     name: (int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16))
     for name, _, digits in (entry.partition("#") for entry in _NAMES.split())
 }
+MAX_ATTRIBUTE: Final = 100  # characters: "lightgoldenrodyellow" has 20
 _ALPHA: Final = r"(?:[\s,/]+([\d.]+)(%?))?\s*\)"
 _RGB: Final = re.compile(rf"rgba?\(\s*(\d{{1,3}})[\s,]+(\d{{1,3}})[\s,]+(\d{{1,3}}){_ALPHA}")
 _HSL: Final = re.compile(
@@ -47,9 +48,13 @@ _HSL: Final = re.compile(
 _FUNCTION: Final = re.compile(r"\b(?:var|rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark)\(")
 
 
-@lru_cache(maxsize=1024)
 def attribute_colour(value: str) -> Colour | None:
     """Return the colour of a `color` or `bgcolor` attribute: a name, #rgb, #rrggbb, or rrggbb."""
+    return _attribute_colour(value[:MAX_ATTRIBUTE])
+
+
+@lru_cache(maxsize=1024)
+def _attribute_colour(value: str) -> Colour | None:
     value = value.strip().lower()
     return colour(value)[0] or (colour(f"#{value}")[0] if len(value) == 6 else None)
 

@@ -19,6 +19,9 @@ from oborona.message.limits import Limits
 from oborona.message.model import Header
 from oborona.message.rfc2047 import decode_words
 
+MAX_NAME: Final = (
+    200  # octets of a field's name that are kept: names are remembered in several places; honest ones have 50
+)
 # Possessive: what may be taken back costs 40 octets of memory for each line of a field.
 _FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?+")
 _FIELDS: Final = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?+)++")
@@ -67,7 +70,7 @@ def split(
         text = _text(raw)
         if text is None:
             doubtful.append(len(headers))
-        headers.append(Header(_lower(name), raw, unfold(text, findings) if text else ""))
+        headers.append(Header(_lower(name[:MAX_NAME]), raw, unfold(text, findings) if text else ""))
     return _settled(headers, doubtful, findings), end
 
 

@@ -36,6 +36,7 @@ _TRACKING: Final = re.compile(
     r"(?<=[?&])(?:utm_\w+|fbclid|gclid|yclid|msclkid|dclid|mc_[ce]id|_openstat|igshid|ymclid|vero_id|_hs(?:enc|mi)|mkt_tok)=[^&]*&?",
     re.IGNORECASE,
 )
+_AROUND: Final = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f \x1f\xa0"
 _SPACE: Final = re.compile(r"[\t\r\n]+")
 _PORTS: Final = {"http": "80", "https": "443", "ftp": "21"}
 _ENDS: Final = ".,;:!?'\")]}>*|"  # punctuation of the sentence around a link
@@ -66,10 +67,13 @@ _FILES: Final = frozenset(  # suffixes that exist, and that text uses for files 
 )
 
 
-@lru_cache(maxsize=4096)
 def normal(url: str) -> tuple[str, str] | None:
     """Return (normal URL, host), None when it leads nowhere that can be counted."""
-    url = url.strip("\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f \x1f\xa0")[:MAX_URL]
+    return _normal(url.strip(_AROUND)[:MAX_URL])  # cut before it is remembered
+
+
+@lru_cache(maxsize=4096)
+def _normal(url: str) -> tuple[str, str] | None:
     url = _SPACE.sub("", url)
     if url.startswith(("//", "\\\\")):
         url = "http:" + url

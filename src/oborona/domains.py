@@ -23,6 +23,7 @@ _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_-])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")  # all of these end a label, RFC 3490 section 3.1
 MAX_HOST: Final = 253  # octets of a name in text form, RFC 1035 s2.3.4
+MAX_WRITTEN: Final = 4 * MAX_HOST  # characters as written: each may be "%41", and there may be white space
 _SUFFIXES: Final = PublicSuffixList()
 
 
@@ -46,9 +47,13 @@ def a_labels(name: str) -> str:
     raise ValueError("no name of the DNS")
 
 
-@lru_cache(maxsize=8192)
 def normal(host: str) -> str:
     """Return the normal form of a URL's host, empty when it can be none."""
+    return _normal(host) if len(host) <= MAX_WRITTEN else ""
+
+
+@lru_cache(maxsize=8192)
+def _normal(host: str) -> str:
     if "%" in host:
         host = unquote(host, errors="replace")
     host = host.strip().lower()
@@ -95,9 +100,13 @@ def _number(field: str) -> int:
     return int(field, 8) if len(field) > 1 and field[0] == "0" else int(field)
 
 
-@lru_cache(maxsize=8192)
 def registrable(host: str) -> str:
-    """Return the domain that was registered for a normal host: the host itself for an address or a bare suffix."""
+    """Return the domain that was registered for a normal host: the host itself for an address, a bare suffix, or what is too long for the DNS."""
+    return _registrable(host) if len(host) <= MAX_HOST else host
+
+
+@lru_cache(maxsize=8192)
+def _registrable(host: str) -> str:
     if ":" in host or host.replace(".", "").isdigit():
         return host
     return _SUFFIXES.privatesuffix(host) or host

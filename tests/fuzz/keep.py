@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import coverage
 
@@ -14,7 +15,15 @@ from tests.fuzz.targets import TARGETS
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 MAX_INPUT: Final = 8 << 10  # octets: what needs more is a matter of size, not of form
-MAX_KEPT: Final = 40 << 10  # octets of a target, so that all together stay under 1 MB
+MAX_KEPT: Final = 20 << 10  # octets of a target, so that all together stay under 1 MB
+MAX_WORK: Final = 2 << 20  # octets of a target in a work folder
+
+
+class Worth(NamedTuple):
+    """Inputs of a target."""
+
+    chosen: list[bytes]  # that together take all branches, the short ones first
+    unseen: list[bytes]  # for which there was no time
 
 
 def kept(target: str) -> list[Path]:
@@ -22,21 +31,27 @@ def kept(target: str) -> list[Path]:
     return sorted((CORPUS / target).glob("*"))
 
 
-def keep(target: str, inputs: Iterable[bytes]) -> int:
-    """Write the smallest of some inputs that together take the branches all of them take; return how many.
+def name_of(octets: bytes) -> str:
+    """Return the name of an input's file."""
+    return hashlib.sha256(octets).hexdigest()[:16]
+
+
+def worth(target: str, inputs: Iterable[bytes], seconds: float) -> Worth:
+    """Return the smallest of some inputs that together take the branches all of them take.
 
     Args:
-        target: its inputs kept so far are among those to choose from.
-        inputs: that fuzzing found.
+        target: whose branches.
+        inputs: none of which breaks it.
+        seconds: for looking at them.
     """
-    everything = {*inputs, *(file.read_bytes() for file in kept(target))}
     holds = TARGETS[target].holds
     seen: set[tuple[str, int, int]] = set()
-    chosen: list[bytes] = []
-    left = MAX_KEPT
-    for octets in sorted(everything, key=lambda each: (len(each), each)):
-        if len(octets) > min(left, MAX_INPUT):
-            break
+    found = Worth([], [])
+    until = time.monotonic() + seconds
+    for octets in sorted(set(inputs), key=lambda each: (len(each), each)):
+        if time.monotonic() > until:
+            found.unseen.append(octets)
+            continue
         # of the standard tracer, which knows arcs; a new one for each input, as data of old ones would mix with it
         tracer = coverage.Coverage(branch=True, data_file=None, source_pkgs=[*MEASURED], config_file=False)
         with tracer.collect():
@@ -45,12 +60,42 @@ def keep(target: str, inputs: Iterable[bytes]) -> int:
         taken = {(file, *arc) for file in data.measured_files() for arc in data.arcs(file) or ()}
         if not taken <= seen:
             seen |= taken
-            chosen.append(octets)
-            left -= len(octets)
-    folder = CORPUS / target
+            found.chosen.append(octets)
+    return found
+
+
+def keep(target: str, folder: Path, seconds: float) -> int:
+    """Cut a work folder's inputs down to those that are worth it, and put the small ones of them into the tree; return how many these are.
+
+    Args:
+        target: its inputs kept so far are among those to choose from.
+        folder: of inputs that fuzzing found.
+        seconds: for looking at them; what there was no time for stays in the folder alone.
+    """
+    before = {file.read_bytes() for file in kept(target)}
+    found = worth(target, {*before, *(file.read_bytes() for file in folder.iterdir())}, seconds)
+    _write(folder, [*found.chosen, *found.unseen], MAX_WORK)
+    in_tree = [
+        octets
+        for octets in found.chosen + [one for one in found.unseen if one in before]
+        if len(octets) <= MAX_INPUT
+    ]
+    return _write(CORPUS / target, in_tree, MAX_KEPT)
+
+
+def _write(folder: Path, inputs: list[bytes], most: int) -> int:
+    """Make a folder hold these inputs and no others, as far as they have room; return how many."""
+    wanted: dict[str, bytes] = {}
+    for octets in inputs:
+        most -= len(octets)
+        if most < 0:
+            break
+        wanted[name_of(octets)] = octets
     folder.mkdir(parents=True, exist_ok=True)
-    for file in kept(target):
-        file.unlink()
-    for octets in chosen:
-        (folder / hashlib.sha256(octets).hexdigest()[:16]).write_bytes(octets)
-    return len(chosen)
+    for file in folder.iterdir():
+        if file.name not in wanted:
+            file.unlink()
+    for name, octets in wanted.items():
+        if not (folder / name).exists():
+            (folder / name).write_bytes(octets)
+    return len(wanted)

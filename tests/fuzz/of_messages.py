@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
+import re2
+from selectolax.lexbor import LexborHTMLParser
 
 from oborona import domains
 from oborona.message import (
     armour,
     boilerplate,
     calendars,
+    charset_guess,
     charsets,
     css,
     css_colours,
@@ -38,11 +41,12 @@ from oborona.message.findings import NAMES, Findings
 from oborona.message.hashing import Hasher
 from oborona.message.limits import DEFAULT
 from oborona.message.model import Message, Place
-from oborona.message.normalise import normalise
+from oborona.message.normalise import MAX_GROWTH, normalise
 from oborona.message.own_words import own_words
 from oborona.message.parse import parse
 from oborona.message.respelled import respelled
 from oborona.message.shingles import shingles
+from oborona.policy.signatures.check import options as signature_options
 from oborona.types import Client, Envelope
 from tests.fuzz.common import known, text_of
 
@@ -55,6 +59,7 @@ def whole(raw: bytes) -> Message:
     """Any octets give a Message, the same each time, with nothing that UTF-8 cannot hold, and distinct shingles of 64 bits."""
     message = parse(raw)
     assert message == parse(raw)
+    assert len(message.normal_text) <= MAX_GROWTH * len(message.text)
     assert {finding.name for finding in message.findings} <= NAMES.keys()
     assert 0.0 <= message.hidden_share <= 1.0
     msgspec.json.encode(message)  # refuses lone surrogates
@@ -163,9 +168,12 @@ def any_contacts(octets: bytes) -> None:
 
 
 def normal_form(octets: bytes) -> None:
-    """The form of a form is itself."""
-    form = normalise(text_of(octets))
+    """The form of a form is itself, and at most so many times as long as the text."""
+    text = text_of(octets)
+    form = normalise(text)
     assert normalise(form) == form
+    assert len(form) <= MAX_GROWTH * len(text)
+    assert len(form.encode()) <= MAX_GROWTH * len(text.encode())
 
 
 def own_and_words(octets: bytes) -> None:
@@ -201,3 +209,20 @@ def letters(octets: bytes) -> None:
 def card(octets: bytes) -> None:
     """A calendar gives text that UTF-8 can hold."""
     calendars.read(text_of(octets)).encode()
+
+
+def native(octets: bytes) -> None:
+    """What is handed to libraries in C and C++ as it comes: charset detection, language detection, the HTML parser, and a pattern against a text.
+
+    The first line is the pattern.
+    """
+    pattern, _, rest = octets.partition(b"\n")
+    assert all(codec for codec in charset_guess.guess(charset_guess.sample(rest)))
+    text = text_of(rest)
+    assert len(language.language(text)) in {0, 2}
+    LexborHTMLParser(rest).css("*")
+    try:
+        known_pattern = re2.compile(text_of(pattern), signature_options())
+    except re2.error:
+        return
+    known_pattern.search(normalise(text).encode("utf-8", "replace"))

@@ -28,7 +28,7 @@ from oborona.policy.models.final.summary import Summary
 from oborona.policy.rules import Rule
 from oborona.recheck.kept import Kept
 from oborona.toml import parse
-from tests.fuzz.seeds_of_doors import SEEDS
+from tests.fuzz import seeds_of_doors, seeds_of_wires
 from tests.message.office_files import compound_file, container, macro_project
 from tests.message.packing import image, tarred, zipped
 from tests.milter.intake.letters import ABUSE, arf, forwarded, spam
@@ -36,6 +36,7 @@ from tests.milter.intake.letters import ABUSE, arf, forwarded, spam
 TESTS: Final = Path(__file__).parents[1]
 POLICY: Final = TESTS.parent / "etc/policy.d"
 FILES: Final = TESTS / "message/files"
+_SEEDS: Final = {**seeds_of_doors.SEEDS, **seeds_of_wires.SEEDS}
 _MACROS: Final = b"Sub AutoOpen()\nShell x"
 _CHARSETS: Final = (
     b"koi8-r",
@@ -199,7 +200,7 @@ def seeds(target: str) -> Iterator[bytes]:
             yield b'[{"name":"A","score":1.0}]\0["a@b.example"]\0{}\0[{"name":"x"}]\0[1,true,"x",["y"]]\0["a","b","c","d"]\0\1\0\0\0\0\0\0\0\0'
         case "kept":
             yield msgspec.msgpack.encode(Kept(counts=((15, [[[1] * 6] * 4]),), robotic={14: 0.5}))
-        case _ if target in SEEDS:
-            yield from SEEDS[target]
+        case _ if target in _SEEDS:
+            yield from _SEEDS[target]
         case _:
             yield from _parts("text/")

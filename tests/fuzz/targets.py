@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tests.fuzz import of_attachments, of_doors, of_messages, of_policies, of_reports
+from tests.fuzz import (
+    of_attachments,
+    of_doors,
+    of_messages,
+    of_policies,
+    of_reports,
+    of_stores,
+    of_wires,
+)
+
+A_MB_S: Final = (
+    20.0  # seconds: a letter of 2 kB takes 5 ms, twice; what takes the square of its size passes that soon
+)
 
 
 class Target(NamedTuple):
@@ -18,6 +30,7 @@ class Target(NamedTuple):
     holds: Callable[[bytes], object]
     longest: int  # octets of an input: enough for what the parser reads, few enough for thousands a second
     words: tuple[bytes, ...] = ()  # what inputs are made of, beside what coverage teaches
+    s_a_mb: float = A_MB_S  # CPU beyond `watched.START_S`, by the size of an input
 
 
 _FIELDS: Final = (
@@ -40,6 +53,10 @@ _QUOTES: Final = (
     b"\n> ", b"\n-- \n", b"-----Original Message-----", b" wrote:", b"\n__________", b"From: ", b"Sent: ", b"v1agra", b"v i a g r a", b"http://", b"\xd0\xbe", b"\xcc\x81",
 )  # fmt: skip
 
+_SIGNS: Final = (  # marks of several classes, of which letters get many, and characters of which normalisation makes more
+    b"\xcc\x81" * 40, b"\xcc\x96" * 40, b"\xcc\x81\xcc\x96", b"\xef\xb7\xba", b"\xe3\x8c\x96", b"\xe0\xbd\xb3", b"\xef\xbe\x9e", b"\xe1\x84\x92\xe1\x85\xa1", b"\xe2\x80\x8d",
+)  # fmt: skip
+
 _CONDITIONS: Final = (
     b"count[From].day.seen", b"from.domain", b"text.words", b"links.hosts", b" and ", b" or ", b"not ", b" in ", b"any_of(", b"it", b"matches(subject, r'", b"contains(", b"none",
     b" if ", b" else ", b"rate(count[From], 'hour')", b"robotic(count[From])", b"distinct('recipients per sender')", b"hour('Europe/Moscow')", b"model.content", b" ** ", b"{links:.0%}",
@@ -58,6 +75,13 @@ _SPAMC: Final = (
     b"CHECK SPAMC/1.5\r\n", b"TELL SPAMC/1.5\r\n", b"CHECK RSPAMC/1.3\r\n", b"PING SPAMC/1.2\r\n", b"Content-length: ", b"Compress: zlib\r\n", b"User: joe\r\n", b"Set: local\r\n", b"IP: 192.0.2.9\r\n",
     b"Message-class: spam\r\n", b"Rcpt: <joe@example.test>\r\n", b"\r\n\r\n", b"From joe@a.example Sun Nov 22\n", b"X-Envelope-From: <a@b>\n", b"X-Envelope-To: ", b"Return-Path: <", b"Received: from ",
 )  # fmt: skip
+_MILTER: Final = (
+    b"\0\0\0\rO\0\0\0\6\0\0\1\xff\0\0\0\0", b"\0\0\0\1N", b"\0\0\0\1E", b"C", b"a.example\0004\0\x19192.0.2.9\0", b"M<a@b>\0", b"R<c@d>\0", b"LSubject\0hi\0", b"Di\0004F3\0{auth_authen}\0joe\0",
+)  # fmt: skip
+_DNS_WORDS: Final = (
+    b"v=spf1 include:a.example -all", b"v=spf1 a mx ptr exists:%{i}.a.example redirect=b.example", b"ip4:192.0.2.0/24", b" +all", b"v=DMARC1; p=reject; ", b"sp=none; adkim=s; pct=50; rua=mailto:a@b; psd=y",
+    b"v=DKIM1; k=rsa; p=", b"DKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=s; h=from; bh=; b=\r\n", b"ARC-Seal: i=1; cv=none; a=rsa-sha256; d=a.example; s=s; b=\r\n", b"From: ann@a.example\r\n", b"%{", b"?\n",
+)  # fmt: skip
 _RECEIVED: Final = (
     b"from a ", b"(b.example [192.0.2.9])", b"([192.0.2.9] helo=a)", b"(HELO a) (192.0.2.9)", b"\n\tby mx (Postfix) with ESMTPSA id 4F3", b" with esmtpsa", b"(Exim 4.96)", b"(OpenSMTPD)", b"\n\tfor <a@b>;",
     b"(Authenticated sender: joe)", b"[IPv6:2001:db8::1]", b"(may be forged)", b"(qmail 1 invoked from network)", b" auth=yes user=joe", b"(envelope-from <a@b>)",
@@ -73,7 +97,8 @@ TARGETS: Final[dict[str, Target]] = {
     "sheet": Target(of_messages.style_sheet, 4_096, _TAGS),
     "links": Target(of_messages.any_links, 2_048, _PLACES),
     "contacts": Target(of_messages.any_contacts, 4_096, _PLACES),
-    "normal": Target(of_messages.normal_form, 512),
+    "normal": Target(of_messages.normal_form, 16_384, _SIGNS),
+    "native": Target(of_messages.native, 4_096, (*_TAGS, *_SIGNS, b".*", b"(a+)+", b"\\w{1,99}", b"[^\\n]*\n")),
     "words": Target(of_messages.own_and_words, 4_096, _QUOTES),
     "zip": Target(of_attachments.archive("zip"), 8_192, (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")),
     "rar": Target(of_attachments.archive("rar"), 8_192, (b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00")),
@@ -108,5 +133,14 @@ TARGETS: Final[dict[str, Target]] = {
     "proxy": Target(of_doors.proxy, 2_048, _SMTP),
     "http": Target(of_doors.http, 4_096, (b"IP:192.0.2.9\n", b"Rcpt:a@b,c@d\n", b"From:<", b'\n{"raw":"', b'"recipients":["', b'"stage":"sender"', b'"client":{"ip":"', b'"after":null')),
     "opensmtpd": Target(of_doors.opensmtpd, 2_048, (b"filter|0.7|1.5|smtp-in|data-line|ab|7f|", b"report|0.6|1.5|smtp-in|link-auth|ab|", b"\n.", b"\r\n..")),
+    "milter": Target(of_wires.milter, 2_048, _MILTER),
+    "policy-service": Target(of_wires.policy_service, 2_048, (b"request=smtpd_access_policy\n", b"protocol_state=RCPT\n", b"client_address=", b"sender=", b"recipient=a@b\n", b"\n\n", b"\0")),
+    "sieve": Target(of_wires.sieve, 2_048, (b"VERSION\tscript\t4\t0\n", b"env_USER=joe\n", b"-\n", b"noreply\n", b"what=complaint\n", b"user=joe\n", b"\n\n", b"\1t")),
+    "name-server": Target(of_wires.name_server, 1_232, (b"\xc0\x0c", b"\xc0", b"\0\5\0\1\0\0\1\0\0\2", b"\0\20\0\1\0\0\1\0\0\4\3a=b", b"\0\6\0\1", b"\0\1\0\1\0\0\1\0\0\4", b"\1a\7example\0")),
+    "cluster": Target(of_wires.cluster_map, 2_048, (b"*3\r\n", b":0\r\n", b":16383\r\n", b":99999999999\r\n", b"$9\r\n192.0.2.1\r\n", b"-MOVED 1 a:1\r\n", b"-ASK x y\r\n", b"-ERR This instance has cluster support disabled\r\n", b"$-1\r\n")),
+    "lying-dns": Target(of_wires.lying_dns, 4_096, _DNS_WORDS),
+    "record": Target(of_stores.counter_record, 2_048),
+    "spool": Target(of_stores.spool_record, 4_096, (b"OBSP", b"OBSP\1\0\1\0", b"OBSP\2\0\1\0", b"OBSP\3\0\1\0")),
+    "entry-name": Target(of_stores.entry_name, 64, (b"0000000000007", b".JLEIJFTV2NXDLBFU", b"O", b"l")),
 }  # fmt: skip
 """name -> parser"""

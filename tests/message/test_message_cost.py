@@ -5,20 +5,25 @@ The bound on CPU is generous, as tests share their machine: such a scan takes a 
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from collections.abc import Callable
+from typing import Final
 
 import pytest
 
+from oborona.authentication import keys
+from oborona.authentication.keys import NoKey
 from oborona.message.limits import DEFAULT
 from oborona.message.parse import MAX_SUBJECT, parse
 from oborona.policy.evidence import Evidence
 from tests.bombs import MARKS, PIECES, PLACES, STRUCTURES
 from tests.policy.test_scan_evidence import scanned
 
-A_SCAN_S = 0.5  # of CPU: what a message of any size may take,
-A_MB_S = 2.0  # and what each of its megabytes may, beyond that
-DEAR = ("U+FDFA", "U+3316", "U+1D160", "marks turned", "Tibetan marks", "zero width")
+A_SCAN_S: Final = 0.5  # of CPU: what a message of any size may take,
+A_MB_S: Final = 2.0  # and what each of its megabytes may, beyond that
+DEAR: Final = ("U+FDFA", "U+3316", "U+1D160", "marks turned", "Tibetan marks", "zero width")
 
 
 @pytest.mark.parametrize("piece", DEAR)
@@ -44,6 +49,54 @@ async def _bounded(built: Callable[[], bytes]) -> None:
     assert len(message.normal_text) <= DEFAULT.text_characters
     assert len(message.text) <= DEFAULT.text_characters
     assert len(message.subject) <= MAX_SUBJECT
+
+
+KEPT_BY_ALL: Final = 2 << 20  # octets that MANY hostile messages may leave behind
+MANY: Final = 24
+LARGE: Final = 120_000  # characters: as many entries of a cache of 4096 would be 500 MB
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Content-Type: text/html\n\n<p style='{}'>a</p>",
+        "Content-Type: text/html\n\n<p>a<font color='{}'>b</font>",
+        "Content-Type: text/html\n\n<a href='http://a.example/{}'>b</a>",
+        "Content-Type: text/html\n\n<a href='http://{}.example/'>b</a>",
+        "X-{}: a\n\nb",
+        "Reply-To: <a@{}.example>\n\nb",
+        "Content-Type: text/plain; charset={}\n\nb",
+        "X-Mailer: {}\n\nb",
+        "Subject: {}\n\nb",
+        "List-Id: <{}>\nList-Unsubscribe: <http://a.example/{}>\n\nb",
+        "Message-ID: <a@{}.example>\n\nb",
+        "Received: from {} ([192.0.2.1]) by b\n\nb",
+    ],
+)
+async def test_what_is_remembered_of_messages_is_short(written: str) -> None:
+    """Caches have room for so many entries, not for so many octets: what is remembered is cut before."""
+    await scanned(Evidence(), raw=written.replace("{}", "warm").encode())
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(MANY):
+            raw = written.replace("{}", f"{number}x".ljust(LARGE, "y")).encode()
+            await scanned(Evidence(), raw=b"From: a@b.example\n" + raw)
+        del raw
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < KEPT_BY_ALL
+
+
+def test_of_keys_in_the_dns_those_of_a_usual_size_are_remembered() -> None:
+    before = keys._read_key.cache_info().currsize
+    assert isinstance(keys.read_key(b"v=DKIM1; p=" + b"A" * LARGE), NoKey)
+    assert keys._read_key.cache_info().currsize == before
+    assert keys.read_key(b"v=DKIM1; p=QQ==; n=usual") is keys.read_key(b"v=DKIM1; p=QQ==; n=usual")
+    assert keys._read_key.cache_info().currsize == before + 1
 
 
 @pytest.mark.parametrize("piece", ["\ufdfa", MARKS, "a"])
