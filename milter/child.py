@@ -1,8 +1,8 @@
 """A process under the supervisor: what it is to do, and its way from fork to exit.
 
     default signals, a process group of its own → die with the parent → a name of its own in ps → close what belongs to other jobs →
-    what dies tells the parent where → run the job, with its signs of life → tell the parent why it ended → exit, past every handler that the parent
-    had registered
+    what dies tells the parent where → give up the system calls that its job does not take → run the job, with its signs of life → tell the parent
+    why it ended → exit, past every handler that the parent had registered
 
 The group of its own keeps a terminal's Ctrl-C and hang-up with the parent, which passes on what is meant for all.
 A job sets its signal handlers first and calls `ready` when it serves; only then it is sent its reload signal.
@@ -27,6 +27,8 @@ from typing import Final, NoReturn, Protocol
 
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
 from oborona.milter import heartbeat
+from oborona.milter.confine.kinds import Kind, grants
+from oborona.milter.confine.program import NotFiltered, put_in_force
 from oborona.milter.log import event
 from oborona.milter.title import entitle
 from oborona.milter.wakeup import TAKEN
@@ -57,6 +59,7 @@ class Job:
     sockets: tuple[Closable, ...] = ()  # opened by the parent for it; closed in jobs that do not name them
     hung_s: float = math.inf  # of silence after which it is held to hang; inf = it has no heart
     vital: bool = True  # the service is there for it: while none of these serves, it does not
+    kind: Kind | None = None  # whose system calls alone are left to it; None = all
 
 
 def become(
@@ -89,6 +92,8 @@ def become(
         entitle(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()
+        if job.kind is not None:
+            _confine(job.name, job.kind, log)
         status = job.run(lambda: _tell(channel, READY))
     except OboronaError as error:
         status = exit_status(error, served=served)
@@ -110,6 +115,14 @@ def exit_status(error: OboronaError, *, served: bool) -> int:
     if isinstance(error, StoreBusy | StoreVersion) or (isinstance(error, ConfigError) and not served):
         return os.EX_CONFIG
     return os.EX_TEMPFAIL
+
+
+def _confine(name: str, kind: Kind, log: logging.Logger) -> None:
+    """Give up the calls that the kind does not take, for good; where the kernel filters none, say so and go on."""
+    try:
+        put_in_force(grants(kind, os.getpid()))
+    except NotFiltered as error:
+        event(log, logging.WARNING, "system calls are not filtered", process=name, why=error)
 
 
 def _default_signals() -> None:

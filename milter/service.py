@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
 from oborona.milter import last_trouble, sockets, status
+from oborona.milter.confine.kinds import Kind
+from oborona.milter.confine.memory import keep_memory_private
 from oborona.milter.entrances import NONE_OPEN, Entrance, any_open, entrances
 from oborona.milter.exporting import process as exporter
 from oborona.milter.heartbeat import Stop
@@ -96,6 +99,7 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
 
 def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
     """Check everything, open what is shared, and supervise."""
+    keep_memory_private()
     before = Before()
     _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
@@ -120,13 +124,21 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
         # mail waits for workers: where there are any, the service is there for them
         beside = partial(Job, hung_s=hung_s * PATIENT, vital=Role.WORKER not in roles)
         if Role.WRITER in roles:
-            jobs.append(beside(name="writer", run=partial(write, loaded), stops_last=True))
+            kind = Kind.CLUSTER_WRITER if loaded.settings.counters.store == "cluster" else Kind.WRITER
+            jobs.append(beside(name="writer", run=partial(write, loaded), stops_last=True, kind=kind))
         if reads:
             listener = reader.listen(state)
             listening.callback(sockets.close_and_unlink, listener)
             run_reader = partial(reader.serve, loaded.settings.reader, state, listener)
             jobs.append(
-                beside(name="reader", run=run_reader, sockets=(listener,), stops_last=True, hung_s=hung_s)
+                beside(
+                    name="reader",
+                    run=run_reader,
+                    sockets=(listener,),
+                    stops_last=True,
+                    hung_s=hung_s,
+                    kind=Kind.READER,
+                )
             )
         if Role.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
@@ -136,18 +148,29 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
                 *_workers(loaded, key, before, listening, suspects),
             ]
         if Role.TRAINER in roles:
-            jobs.append(beside(name="trainer", run=partial(train, loaded.settings, state, site_name(loaded))))
+            run_trainer = partial(train, loaded.settings, state, site_name(loaded))
+            jobs.append(beside(name="trainer", run=run_trainer, kind=Kind.TRAINER))
         if hears:
             heard = intake.listen(loaded.settings.intake, listening)
             run_intake = partial(intake.serve, loaded.settings, state, heard)
-            jobs.append(beside(name="intake", run=run_intake, sockets=tuple(heard.values()), hung_s=hung_s))
+            jobs.append(
+                beside(
+                    name="intake",
+                    run=run_intake,
+                    sockets=tuple(heard.values()),
+                    hung_s=hung_s,
+                    kind=Kind.INTAKE,
+                )
+            )
         if Role.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
-            jobs.append(beside(name="keeper", run=keeper))
+            jobs.append(beside(name="keeper", run=keeper, kind=Kind.KEEPER))
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
-                jobs.append(beside(name="exporter", run=run_exporter, vital=False))
+                jobs.append(beside(name="exporter", run=run_exporter, vital=False, kind=Kind.EXPORTER))
+        if not loaded.settings.confine.system_calls:
+            jobs = [replace(job, kind=None) for job in jobs]
         grace_s = loaded.settings.worker.drain_s + 5.0
         name = next(job.name for job in jobs if job.vital)
         locks.callback(_leave, state, name)
@@ -213,6 +236,7 @@ def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack)
         sockets=(listener,),
         hung_s=loaded.settings.worker.hung_s * PATIENT,
         vital=False,
+        kind=Kind.PUBLISHER,
     )
 
 
@@ -268,6 +292,7 @@ def _workers(
             name=_worker_name(number),
             run=partial(_work, loaded, number, key, before, doors, delivery, suspects),
             hung_s=settings.worker.hung_s,
+            kind=Kind.WORKER,
             sockets=(
                 *(entrance.listener for entrance in doors),
                 *([] if delivery is None else [delivery]),

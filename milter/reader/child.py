@@ -51,11 +51,11 @@ def run(orders: Orders, channel: socket.socket, prepare: Callable[[Orders], Work
     confine.at_start(parent=orders.parent, niceness=orders.niceness)
     try:
         work = prepare(orders)
-        confined = confine.when_ready(orders.memory_bytes)
+        unfiltered = confine.when_ready(orders.memory_bytes)
     except Exception:  # noqa: BLE001 - whatever it is, the parent logs it
         _tell(channel, Told(fault=traceback.format_exc()[-_FAULT:]))
         return os.EX_UNAVAILABLE
-    _tell(channel, Told(fault="" if confined else "the kernel filters no system calls for this process"))
+    _tell(channel, Told(fault=f"system calls are not filtered: {unfiltered}" if unfiltered else ""))
     while (octets := receive_now(channel)) is not None:
         try:
             told = Told(found=work(octets))

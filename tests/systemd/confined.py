@@ -14,6 +14,7 @@ from pathlib import Path
 ALLOW, EPERM, KILL_PROCESS = 0x7FFF0000, 0x00050001, 0x80000000  # seccomp.h: SCMP_ACT_*
 REFUSED = {
     "mbind",  # numpy's OpenBLAS would like its memory near its core, and lives without
+    "seccomp",  # a process that gives up more takes prctl(2), which does for one thread
     "fchown",  # SQLite gives its files to the database's owner, as root alone; so are tests, the service is not
 }
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h; Linux 6.3

@@ -6,6 +6,7 @@ The schema is in `settings`; etc/oborona.toml and docs/settings.md are written f
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.alarm import Alarm
+from oborona.config.confine import Confine
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Door, Listening, Milter, PolicyService
 from oborona.config.engines import Clamd, Engine, Engines, Rspamd, SpamAssassin
@@ -45,6 +46,7 @@ __all__ = [
     "Alarm",
     "Clamd",
     "Cluster",
+    "Confine",
     "Counters",
     "Delivery",
     "Dns",

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from oborona.config.address import parse_address
 from oborona.config.alarm import Alarm
+from oborona.config.confine import Confine
 from oborona.config.delivery import Delivery
 from oborona.config.doors import Milter, PolicyService, are_networks
 from oborona.config.engines import Engines
@@ -354,6 +355,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recheck: Recheck = Recheck()
     mailboxes: Mailboxes = Mailboxes()
     export: Export = Export()
+    confine: Confine = Confine()
     log: Log = Log()
 
 
@@ -381,5 +383,6 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "recheck": Recheck,
     "mailboxes": Mailboxes,
     "export": Export,
+    "confine": Confine,
     "log": Log,
 }
