@@ -54,6 +54,36 @@ def listen(
     return _listen_inet(address.host, address.port, backlog)
 
 
+def give(path: Path, *, owner: str, group: str, of: int) -> None:
+    """Give a socket file that a daemon made to whom the settings want, which the daemon itself may have no right to.
+
+    Whatever the daemon may have put in its place, nothing but a socket of its own is given.
+
+    Args:
+        path: of the file.
+        owner: user by name or number; empty leaves it.
+        group: the same for its group.
+        of: the daemon's user.
+
+    Raises:
+        SocketError: it is not there, not a socket, another one's, or can't be given.
+    """
+    uid, gid = _user(owner), _group(group)
+    try:
+        held = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise SocketError(f"{path}: {error.strerror}") from error
+    try:
+        found = os.fstat(held)
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid not in (of, uid):
+            raise SocketError(f"{path}: is no socket of the daemon's user")
+        os.chown(f"/proc/self/fd/{held}", uid, gid)  # what is held, whatever bears the name by now
+    except OSError as error:
+        raise SocketError(f"{path}: {_why(error, path)}") from error
+    finally:
+        os.close(held)
+
+
 def close_and_unlink(sock: socket.socket) -> None:
     """Close a listening socket and remove its file, unless another process's is there by now; a second call does nothing.
 
@@ -109,7 +139,10 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
         finally:
             os.umask(umask)
         bound = True
-        if (uid, gid) != (_UNCHANGED, _UNCHANGED):
+        made = path.lstat()
+        if (uid not in (_UNCHANGED, made.st_uid) or gid not in (_UNCHANGED, made.st_gid)) and _known(
+            uid, gid
+        ):
             os.chown(path, uid, gid)
         path.chmod(mode)
         sock.listen(backlog)
@@ -121,6 +154,20 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
                 path.unlink()
         raise SocketError(f"{path}: {_why(error, path)}") from error
     return sock
+
+
+def _known(uid: int, gid: int) -> bool:
+    """Whether this process's user name space has these; where it does not, as in our units, who made it gives the file away (`give`).
+
+    Source: user_namespaces(7).
+    """
+    for file, number in (("uid_map", uid), ("gid_map", gid)):
+        spans = [
+            [int(word) for word in line.split()] for line in Path("/proc/self", file).read_text().splitlines()
+        ]
+        if number != _UNCHANGED and not any(first <= number < first + count for first, _, count in spans):
+            return False
+    return True
 
 
 def _make_way(path: Path) -> None:

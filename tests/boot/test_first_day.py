@@ -22,7 +22,12 @@ UNITS = (
     "oborona-trainer",
     "oborona-intake",
 )
-EXPOSURE = 1.5
+EXPOSURE = 1.0
+SOCKET = """
+[doors.milter]
+listen = "unix:/var/spool/postfix/oborona/milter.sock"
+socket_group = "postfix"
+"""
 RULE = """
 [[rule]]
 name = "{name}"
@@ -43,6 +48,20 @@ def change(path: Path, pattern: str, line: str) -> None:
     text, changes = re.subn(pattern, line, path.read_text(), count=1, flags=re.MULTILINE)
     assert changes
     path.write_text(text)
+
+
+def nobody_looks_into_them(machine: Machine) -> None:
+    """All processes but the one that starts them are filtered, and their user itself does not open their memory."""
+    pids = machine.run("pgrep -u oborona").split()
+    main = machine.run("systemctl show --value -p MainPID oborona").strip()
+    filters = {pid: machine.run(f"grep Seccomp_filters: /proc/{pid}/status") for pid in pids}
+    counts = {pid: int(line.split()[1]) for pid, line in filters.items()}
+    assert len(pids) > 7
+    assert all(count > counts[main] for pid, count in counts.items() if pid != main), (
+        "the unit's, and one of its own"
+    )
+    for pid in pids:
+        assert "Permission denied" in machine.ask(f"runuser -u oborona -- head -c 1 /proc/{pid}/mem"), pid
 
 
 def counted(machine: Machine) -> int:
@@ -68,6 +87,7 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
         )
         assert found
         assert float(found[1]) <= EXPOSURE, unit
+    nobody_looks_into_them(machine)
     reference = is_filtered(machine, "first")
     assert GTUBE[:4] not in machine.run("postqueue -p")
     assert "GTUBE" in machine.run(f"oborona explain {reference}")
@@ -157,3 +177,12 @@ def test_one_unit_for_each_process(machine: Machine) -> None:
     machine.run("systemctl reload oborona-worker.service; systemctl restart oborona.target")
     is_filtered(machine, "restarted")
     follow(machine, "Another address")
+    (machine.root / "etc/oborona/oborona.toml").write_text(SOCKET)
+    (machine.root / "etc/resolv.conf").write_text("nameserver 203.0.113.9\n")
+    machine.run("systemctl restart oborona.target; oborona attach --yes")
+    assert (
+        machine.run("stat -c '%U %G %a' /var/spool/postfix/oborona/milter.sock").strip()
+        == "oborona postfix 660"
+    )
+    is_filtered(machine, "by-socket")
+    assert "203.0.113.9/32" in machine.run("systemctl show -p IPAddressAllow oborona-worker")

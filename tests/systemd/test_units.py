@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from oborona.milter.confine.reach import ALLOWED
+
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "systemd").glob("*.service"))
 NAMES = [unit.stem for unit in UNITS]
@@ -29,7 +31,8 @@ OF_THE_INTAKE = {
     ("ReadWritePaths", "-/var/spool/oborona"),
     ("ReadWritePaths", "-/var/spool/postfix/oborona"),
 }  # where its sockets and its spool lie
-EXPOSURE = 15  # tenths: 1.5
+LISTENING = {"oborona", "oborona-worker", "oborona-intake"}
+EXPOSURE = 10  # tenths: 1.0
 
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 
@@ -114,7 +117,12 @@ def test_their_exposure_is_low(installed: Path, name: str) -> None:
     assert f"Overall exposure level for {name}.service" in found.stdout
 
 
-NETWORK = {"PrivateNetwork", "IPAddressDeny", "RestrictAddressFamilies"}  # the keeper speaks to mailboxes
+NETWORK = {
+    "PrivateNetwork",
+    "IPAddressDeny",
+    "IPAddressAllow",
+    "RestrictAddressFamilies",
+}  # the keeper speaks to mailboxes
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,9 @@ def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
                 "Before",
                 "PartOf",
                 "Conflicts",
+                "ExecStartPre",
                 "ExecStart",
+                "ExecStartPost",
                 "ExecReload",
                 "WantedBy",
             }
@@ -253,3 +263,21 @@ def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str
                 service.kill()
         log.seek(0)
         assert "was killed" not in log.read()
+
+
+def test_units_with_a_network_reach_private_ones_alone() -> None:
+    for name in NAMES:
+        path = ROOT / "systemd" / f"{name}.service"
+        assert values(path, "IPAddressDeny") == ["any"], name
+        if allowed := values(path, "IPAddressAllow"):
+            named = " ".join(allowed).replace("localhost", "127.0.0.0/8 ::1/128")
+            assert tuple(named.split()) == ALLOWED, name
+            assert values(path, "ExecStartPre") == [f"+-{PROGRAM} unit addresses --allow %n"], name
+        else:
+            assert values(path, "PrivateNetwork") == ["yes"], name
+
+
+def test_units_whose_daemon_listens_give_its_sockets_away() -> None:
+    for name in NAMES:
+        given = values(ROOT / "systemd" / f"{name}.service", "ExecStartPost")
+        assert given == ([f"+-{PROGRAM} unit give"] if name in LISTENING else []), name

@@ -53,6 +53,7 @@ _COMMANDS: Final = {
     "restore": "backup",
     "doctor": "doctor",
     "auth": "auth",
+    "unit": "unit",
     "metrics": "metrics",
     "completion": "completion",
     "opensmtpd-filter": "opensmtpd",

@@ -1,0 +1,56 @@
+"""`oborona unit`: what the units have done for the daemon by root, since they leave it no right to do it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.output import echo
+from oborona.cli.programs import run
+from oborona.config import parse_servers
+from oborona.config.address import UnixAddress, parse_address
+from oborona.milter import sockets
+from oborona.milter.confine.reach import beyond
+from oborona.milter.entrances import opened
+from oborona.milter.resolver import system_servers
+
+
+@click.group()
+def unit() -> None:
+    """What the units have done for the daemon, as root, before and after it starts (docs/confinement.md)."""
+
+
+@unit.command()
+@click.option("--allow", metavar="UNIT", help="Let this unit reach them, until it is stopped.")
+@pass_asked
+def addresses(asked: Asked, allow: str | None) -> None:
+    """Show which addresses the settings lead to beyond this machine and private networks.
+
+    "any" where that can't be told: a host that is named, nodes of a cluster. Without any, nothing is shown.
+    """
+    settings = asked.loaded.settings
+    found = beyond(settings, parse_servers(settings.dns.servers) or system_servers())
+    for one in found:
+        echo(one)
+    if allow and found:
+        run(["systemctl", "set-property", "--runtime", allow, f"IPAddressAllow={' '.join(found)}"])
+
+
+@unit.command()
+@pass_asked
+def give(asked: Asked) -> None:
+    """Give the socket files of a daemon that runs the owner and group that the settings want."""
+    settings = asked.loaded.settings
+    daemon = asked.state.stat().st_uid
+    intake = settings.intake
+    heard = (intake.listen, intake.http_listen, intake.mail_listen)
+    for listen, asks in (
+        *((door.listen, door) for _, door in opened(settings)),
+        (settings.doors.delivery.listen, settings.doors.delivery),
+        *((listen, intake) for listen in heard),
+    ):
+        address = parse_address(listen) if listen else None
+        if isinstance(address, UnixAddress) and Path(address.path).exists():
+            sockets.give(Path(address.path), owner=asks.socket_owner, group=asks.socket_group, of=daemon)
