@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.milter import heartbeat
+from oborona.milter import silence as watching
 from oborona.milter.heartbeat import LEAST_S, MOST_S, Pulse, Stop, beating, every_s
 from oborona.milter.silence import STARTING_S, Processor, Silence, processor
 
@@ -195,3 +196,13 @@ def test_the_pulse_is_closed_with_its_memory() -> None:
     for _ in range(10):
         Pulse().close()
     assert Path("/proc/self/maps").read_text().count("/dev/zero") == before
+
+
+def test_what_a_process_ran_is_known_where_proc_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own clock tells, as /proc does where that can be read."""
+    told = processor(os.getpid())
+    monkeypatch.setattr(watching, "Path", lambda _name: Path("/nonexistent"))
+    hidden = processor(os.getpid())
+    assert hidden.ran_s >= told.ran_s > 0
+    assert hidden.waited_s == 0
+    assert processor(2**22 + 1).ran_s == 0
