@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench fuzz
+.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -9,6 +9,8 @@ LISTEN ?= inet:127.0.0.1:8890
 MINUTES ?= 60
 # Options of attach and detach, such as ATTACH=--yes
 ATTACH ?=
+# Of `make abuse`: how much mail
+SIZE ?= 1
 # Many tests wait for a mail server: more of them at once than cores.
 TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
 # Tests that kill and time out real servers can fail on a machine that is busy with other tests.  The few that did are tried once more, with
@@ -74,6 +76,10 @@ fmt:             ## format the code
 
 docs:            ## write again what is generated from code: settings, facts, shingle types
 	$(BIN)/python -m oborona.cli.document
+
+abuse:           ## attacks on others' mail by accounts, traps and copies, and what they cost (docs/abuse.md); SIZE=0.3: less mail
+	@./setup test
+	$(BIN)/python benchmarks/abuse.py $(SIZE)
 
 bench:           ## messages a second, CPU and memory of a scan (docs/performance.md), and what counting costs (docs/scaling.md)
 	@./setup test

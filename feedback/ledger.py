@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from oborona.feedback import voices
 from oborona.feedback.connection import Connection
 from oborona.feedback.store import packed, unpacked
 from oborona.feedback.word import Kind, Source
@@ -126,6 +127,7 @@ class Ledger:
         if self._connection.rows("SELECT 1 FROM counted WHERE at < ? LIMIT 1", (before,)):
             with self._connection.transaction() as db:
                 db.execute("DELETE FROM counted WHERE at < ?", (before,))
+                voices.forget(db, before)
 
 
 def _change(row: tuple[Any, ...], now: float) -> Change:

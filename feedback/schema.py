@@ -4,6 +4,7 @@
     example   what was computed of its message, as long as it is kept to be learned again: features
     counted   what each word counts in the counters, until it is out of their windows: `ledger.py`
     effect    what else follows from events in the counters: `effects.py`
+    voice     who has spoken of which piece lately, for each counts once: `voices.py`
     news      which words were counted or taken back, in that order, for a day: for those who look at mail again
     course    one row: how often words that were learned were taken back, and up to which of these the weights are exact
     snapshot  states of the weights that are on the disk
@@ -155,6 +156,27 @@ MIGRATIONS: Final = (
             wanted INTEGER NOT NULL,   -- 1: it was counted, 0: taken back
             pieces BLOB NOT NULL       -- as in counted
         )
+        """,
+    ),
+    (
+        "ALTER TABLE word ADD COLUMN counts INTEGER NOT NULL DEFAULT 0",  # on so many pieces it was to count when it was written down
+        """
+        CREATE TABLE voice (
+            who BLOB NOT NULL,         -- hash of a person, a trap or a network
+            piece BLOB NOT NULL,       -- a byte of type and 8 of hash, as in counted
+            at REAL NOT NULL,          -- Unix seconds
+            word INTEGER NOT NULL,     -- word.id
+            PRIMARY KEY (who, piece)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX voice_word ON voice (word)",
+        "CREATE INDEX voice_at ON voice (at)",
+        # What is taken back was never said.  What is set aside may be put in place again.
+        """
+        CREATE TRIGGER voice_gone AFTER UPDATE OF state ON word WHEN NEW.state IN ('taken-back', 'refused')
+        BEGIN
+            DELETE FROM voice WHERE word = NEW.id;
+        END
         """,
     ),
 )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
+from oborona.feedback import voices
 from oborona.feedback.connection import Connection
 from oborona.feedback.layout import layout
 from oborona.feedback.rank import rank_of
@@ -50,11 +51,11 @@ class Store(Connection):
                 if stands is not None and stands[1] == word.kind:
                     heard.append(Heard(id=stands[0], new=False))
                     continue
-                ident = _insert(db, word, now)
+                ident, counted = _insert(db, word, now)
                 replaced = 0 if stands is None else int(stands[0])
                 if replaced:
                     self._take_back(db, [replaced], _OPPOSITE.format(ident), word.person, now)
-                heard.append(Heard(id=ident, new=True, replaced=replaced))
+                heard.append(Heard(id=ident, new=True, replaced=replaced, counted=counted))
         return heard
 
     def take_back(self, idents: Sequence[int], *, reason: str, by: str, now: float) -> list[int]:
@@ -179,7 +180,7 @@ class Store(Connection):
 
 def _followed(db: sqlite3.Connection, mark: bytes) -> Heard | None:
     """Return what became of the word of a decision; None where none follows from it yet."""
-    row = mark and db.execute("SELECT id FROM word WHERE mark = ?", (mark,)).fetchone()
+    row = mark and db.execute("SELECT id, counts FROM word WHERE mark = ?", (mark,)).fetchone()
     if not row:
         return None
     replaced = db.execute(
@@ -187,10 +188,11 @@ def _followed(db: sqlite3.Connection, mark: bytes) -> Heard | None:
         " (SELECT digest, person FROM word WHERE id = ?)",
         (f"% {row[0]} says the opposite", row[0]),  # older versions say "word" for "label"
     ).fetchone()
-    return Heard(id=row[0], new=True, replaced=replaced[0] if replaced else 0)
+    return Heard(id=row[0], new=True, replaced=replaced[0] if replaced else 0, counted=row[1])
 
 
-def _insert(db: sqlite3.Connection, word: Word, now: float) -> int:
+def _insert(db: sqlite3.Connection, word: Word, now: float) -> tuple[int, int]:
+    """Write a word down; return its id, and on how many pieces it counts."""
     rank = rank_of(word.digest, word.person, word.time)
     state = State.QUEUED if word.features else State.COUNTED
     cursor = db.execute(
@@ -208,10 +210,10 @@ def _insert(db: sqlite3.Connection, word: Word, now: float) -> int:
             "INSERT INTO example (id, kind, rank, layout, features) VALUES (?, ?, ?, ?, ?)",
             (ident, word.kind, rank, layout(), word.features),
         )
-    db.execute(
-        "INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)", (ident, packed(word.pieces))
-    )
-    return ident
+    counts = voices.independent(db, word.voices, word.pieces, ident, now)
+    db.execute("UPDATE word SET counts = ? WHERE id = ?", (len(counts), ident))
+    db.execute("INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)", (ident, packed(counts)))
+    return ident, len(counts)
 
 
 def stored(row: tuple[Any, ...]) -> Stored:

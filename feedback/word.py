@@ -62,7 +62,10 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = 1.0  # how far the model that all share believes it, 0..1
     message_id: str = ""
     journal: int | None = None  # id of its entry in the journal, if its X-Mras-Id was signed by us
-    pieces: tuple[Shingle, ...] = ()  # what it counts under
+    pieces: tuple[Shingle, ...] = ()  # what it may count under
+    voices: tuple[
+        bytes, ...
+    ] = ()  # whose word it is, as `voices.py` has them; empty = the site's own, which counts each time
     event: int = 0  # id of the event that it follows from; 0 = of none
     mark: bytes = b""  # of that event's decision, from which one word follows
 
@@ -73,6 +76,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     id: int  # of it, or of the one that said the same before
     new: bool  # False: the same person said the same of the same message before
     replaced: int = 0  # id of the same person's opposite word, which was taken back; 0 = none
+    counted: int = 0  # on so many pieces it counts; others of its voice did before
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):

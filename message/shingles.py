@@ -93,10 +93,11 @@ def shingles(
         add(Type.DKIM_DOMAIN, domain)
     _contents(message, hasher, found, add)
     _entities(message, add)
-    pairs = unique_pairs.pairs(message, envelope, hasher, stands_for, location)
+    pairs = unique_pairs.pairs(message, envelope, hasher, stands_for, location, who)
     reached = unique_pairs.reached(message, envelope, hasher, who)
     contacts = unique_pairs.contacts(reached if who.author else pairs, author=bool(who.author))
-    return Pieces(shingles=tuple(found), pairs=pairs + reached, contacts=contacts)
+    vouched = unique_pairs.vouched(envelope.client.ip, hasher)
+    return Pieces(shingles=tuple(found), pairs=pairs + reached, contacts=contacts, vouched=vouched)
 
 
 def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:
@@ -152,7 +153,11 @@ def envelope_shingles(envelope: Envelope, hasher: Hasher, location: Location = N
         for kind, piece in sender_pieces.of_envelope(envelope, location)
         if piece
     }
-    return Pieces(shingles=tuple(found), pairs=unique_pairs.early(envelope, hasher))
+    return Pieces(
+        shingles=tuple(found),
+        pairs=unique_pairs.early(envelope, hasher),
+        vouched=unique_pairs.vouched(envelope.client.ip, hasher),
+    )
 
 
 def _contents(

@@ -6,6 +6,9 @@ itself; a text too short for a fingerprint is its template.
 Two words for who sends: the **sender** of what a sender does is MAIL FROM (of a bounce its From), that of limits and reputation; the **author**, of how many
 send a text or a link, is From, as readers see it: a list's own MAIL FROM is another for each reader, and would make one sender many.
 
+From where a text comes is counted by what nobody has for nothing, proved and not proved apart: by the domains of MAIL FROM that SPF proved, or else by client
+addresses, an IPv6 network being one.  Copies that somebody else sends of a letter, under whatever name, so count among themselves; its own sender's do not.
+
 Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA` bound them: 13 to 25 of usual mail, and two to
 six more for how many people an entity reaches.
 """
@@ -16,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from oborona.domains import registrable
 from oborona.message.hashing import Hasher, Type
 from oborona.message.model import Kind, Message, Place
 from oborona.message.sender_pieces import client_network
@@ -29,6 +33,8 @@ RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pa
 SENDER_MINIMA: Final = 4  # min-hashes that count authors
 MAX_REACHED: Final = 8  # recipients of one message that count for its entities: who wrote to more is known
 MAX_REACHING: Final = 2  # link domains that count recipients: where a reader clicks first
+_PROVED: Final = b"\0"  # begins no value of a text
+_KNOWN: Final = b"known "  # begins what no address does
 MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender: a read each
 
 
@@ -47,8 +53,36 @@ def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
+def vouched(ip: str, hasher: Hasher) -> tuple[Shingle, ...]:
+    """Return what counts the known authors who write from a client's address: the U of `vouching`.
+
+    Args:
+        ip: of the client; empty = unknown, and nothing counts.
+        hasher: holds the site's secret.
+    """
+    return (hasher.octets(Type.IP_SENDERS, _KNOWN + _octets(ip)),) if ip else ()
+
+
+def vouching(ip: str, author: str, hasher: Hasher) -> tuple[Pair, ...]:
+    """Return the pair that counts a known author, who was proved, for a client's address; `_KNOWN` keeps it apart from the pairs of `early`.
+
+    Args:
+        ip: of the client.
+        author: in normal form.
+        hasher: holds the site's secret.
+    """
+    if not (ip and author):
+        return ()
+    return tuple(hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [_KNOWN + _octets(ip)], [_octets(author)]))
+
+
 def pairs(
-    message: Message, envelope: Envelope, hasher: Hasher, stands_for: list[list[bytes]], location: Location
+    message: Message,
+    envelope: Envelope,
+    hasher: Hasher,
+    stands_for: list[list[bytes]],
+    location: Location,
+    who: Proved,
 ) -> tuple[Pair, ...]:
     """Return all pairs of a message.
 
@@ -58,6 +92,7 @@ def pairs(
         hasher: holds the site's secret.
         stands_for: of the text: the values of each of its fingerprints, or itself.
         location: of the client.
+        who: sent it, as far as it was proved.
     """
     found = list(early(envelope, hasher))
 
@@ -66,8 +101,8 @@ def pairs(
             found.extend(hasher.pairs(both, distinct, each_a, each_b))
 
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_PAIRED_RECIPIENTS)
-    at = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
-    homes = _distinct((home.lower().rstrip(".") for _, sign, home in at if sign), MAX_PAIRED_DOMAINS)
+    split = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
+    homes = _distinct((home.lower().rstrip(".") for _, sign, home in split if sign), MAX_PAIRED_DOMAINS)
     by_envelope, by_header = (
         _octets(envelope.sender.lower()),
         _octets(message.from_.address.lower() if message.from_ else ""),
@@ -78,9 +113,11 @@ def pairs(
     add(Type.SENDER_COUNTRY, Type.SENDER_COUNTRIES, authors, _given(location.country.encode()))
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
     add(Type.LINK_SENDER, Type.LINK_SENDERS, _distinct(linked, MAX_PAIRED_LINKS), authors)
-    ip = _given(_octets(envelope.client.ip))
+    at = registrable(who.sender.rpartition("@")[2])
+    apart, sources = (_PROVED, _octets(at)) if at else (b"", _octets(_home(envelope.client.ip)))
     for values in stands_for:
-        add(Type.TEXT_IP, Type.TEXT_IPS, values[:IP_MINIMA], ip)
+        each = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
+        add(Type.TEXT_IP, Type.TEXT_IPS, each, _given(sources))
         add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, values[:RECIPIENT_MINIMA], recipients)
         add(Type.TEXT_SENDER, Type.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
     return tuple(found)
@@ -102,7 +139,7 @@ def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
     entities = (
         (Type.AUTHOR, (who.author,)),
-        (Type.CLIENT_IP, (envelope.client.ip,)),
+        (Type.CLIENT_IP, (_home(envelope.client.ip),)),
         (Type.AUTHOR_DOMAIN, (who.author_domain,)),
         (Type.ACCOUNT, (who.account,)),
         (Type.PROVED_SENDER, ("" if who.author else who.sender,)),
@@ -142,7 +179,9 @@ def entity_recipients(hasher: Hasher, kind: int, piece: str) -> Shingle:
         kind: type of the entity.
         piece: the entity, normalised.
     """
-    return hasher.octets(Type.ENTITY_RECIPIENTS, bytes((kind,)) + _octets(piece))
+    return hasher.octets(
+        Type.ENTITY_RECIPIENTS, bytes((kind,)) + _octets(_home(piece) if kind == Type.CLIENT_IP else piece)
+    )
 
 
 def _named(message: Message, kind: Kind) -> Iterable[str]:
@@ -150,7 +189,7 @@ def _named(message: Message, kind: Kind) -> Iterable[str]:
 
 
 def _home(ip: str) -> str:
-    """Return an address as one of an account's: of IPv6 the network, in which a device changes its own every day."""
+    """Return an address as one that counts: of IPv6 the network, of which whoever has one address has all."""
     return client_network(ip) if ":" in ip and "." not in ip else ip
 
 

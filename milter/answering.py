@@ -11,6 +11,7 @@ from oborona.milter.reply import ACCEPT, FIELD_NAME, AddHeader, Judged, RemoveHe
 from oborona.policy.decide import late
 from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
 from oborona.policy.load import Policy
+from oborona.policy.outward import outward
 from oborona.policy.own import is_own, own_name
 from oborona.policy.scan import Scan
 from oborona.recheck.ident import sign, to_text
@@ -86,7 +87,7 @@ def judged(
     """
     scanned = result if isinstance(result, Scan) else None
     return Judged(
-        verdict=result.verdict if isinstance(result, Scan) else result,
+        verdict=outward(result.verdict if isinstance(result, Scan) else result, policy),
         ident=sign(ident, bench.signing_key),
         detail=bench.detail,
         stage=stage,

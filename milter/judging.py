@@ -33,7 +33,7 @@ from oborona.policy.local import NOT_COUNTED
 from oborona.policy.own import is_own
 from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, scan
-from oborona.policy.settling import counts, settle, settle_put_off
+from oborona.policy.settling import counts, settle, settle_put_off, vouching
 from oborona.recheck.ident import to_text
 from oborona.types import Action, Envelope, Span, Stage, Verdict
 
@@ -239,6 +239,9 @@ def _settle(
                 bench.counters,
                 now=now,
                 first=first_contact(scanned.facts.known, Span.FORTNIGHT),
+                vouching=vouching(
+                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
+                ),
             )
             bench.wrote(envelope, scanned.counted, now)
             bench.sighted(scanned, now)

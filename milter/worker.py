@@ -75,6 +75,7 @@ from oborona.policy.before import Before
 from oborona.policy.engines import Alone
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import Detail
+from oborona.policy.memory import Ageing
 from oborona.policy.models.meaning import Meanings, Silent
 from oborona.policy.pictures import Blind
 from oborona.policy.ports import CounterReader
@@ -317,6 +318,7 @@ class Worker:
             final=self._final,
             meanings=self._meanings(line),
             pictures=eyes if asked.enabled else Blind(),
+            memory=Ageing(),
         )
 
     def _meanings(self, line: Line) -> Meanings:

@@ -69,7 +69,8 @@ async def glance(
     standings = client_standings(known, pinned, own=is_own(envelope))
     wait_s = 0.0
     if stage is Stage.CONNECT and not is_own(envelope):
-        by_history, wait_s = _remembered(known, envelope, policy)
+        await site.memory.look(site.counters, now)
+        by_history, wait_s = _remembered(known, envelope, policy, young=site.memory.young)
         if by_history is not None:
             return Glance(verdict=by_history, faults=faults, karma=float(karma(standings).value))
     wanted = awaited(policy, stage)
@@ -120,11 +121,15 @@ async def _with_sender(
     return told, msgspec.structs.replace(standings, **{"account" if who.account else "sender": user})
 
 
-def _remembered(known: Known, envelope: Envelope, policy: Policy) -> tuple[Verdict | None, float]:
-    """Return what the counters' memory of the address alone decides, and how long it makes a client wait."""
-    refused = refusal(known, envelope, policy)
+def _remembered(
+    known: Known, envelope: Envelope, policy: Policy, *, young: bool
+) -> tuple[Verdict | None, float]:
+    """Return what the counters' memory of the address alone decides, and how long it makes a client wait; a young one decides nothing."""
+    refused = refusal(known, envelope, policy, young=young)
     if refused is not None:
         return _by_history(Action.REJECT, refused, policy), 0.0
+    if young and known.pinned is None:
+        return None, 0.0
     repip, table = known.repip(), policy.repip
     if repip.flag in (Flag.BAD, Flag.POOR):
         if table.poor == "tempfail":

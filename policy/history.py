@@ -14,9 +14,16 @@ REPIP_BAD: Final = "REPIP_BAD"
 REPIP_POOR: Final = "REPIP_POOR"
 
 
-def refusal(known: Known, envelope: Envelope, policy: Policy) -> RuleHit | None:
-    """Return what refuses a client with a bad history, where the policy wants that; None for any other."""
-    if policy.repip.bad != "reject" or is_own(envelope):
+def refusal(known: Known, envelope: Envelope, policy: Policy, *, young: bool = False) -> RuleHit | None:
+    """Return what refuses a client with a bad history, where the policy wants that; None for any other.
+
+    Args:
+        known: its counts.
+        envelope: as far as it is known.
+        policy: in force.
+        young: memory is (`oborona.policy.memory`): then an analyst's word alone refuses.
+    """
+    if policy.repip.bad != "reject" or is_own(envelope) or (young and known.pinned is None):
         return None
     repip = known.repip()
     if repip.flag is not Flag.BAD:

@@ -78,14 +78,16 @@ _CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
 _HOUR, _DAY, _FORTNIGHT, _SEEN = int(Window.HOUR), int(Window.DAY), int(Window.FORTNIGHT), int(Metric.SEEN)
 _EARLIER: Final = int(Span.EARLIER)
 _FROM: Final = int(Type.FROM)
+_AUTHOR: Final = int(Type.AUTHOR)
 _CONTACTS: Final = (int(Type.ENTITY_RECIPIENT), int(Type.SENDER_RECIPIENT))
 _UNKNOWN: Final = History()
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 
 def asked(pieces: Pieces) -> tuple[Shingle, ...]:
-    """Return the shingles to read for a message: its own, what its unique pairs count, and who of its recipients knows the sender."""
-    return pieces.shingles + tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs)) + pieces.contacts
+    """Return the shingles to read for a message: its own, what its unique pairs count, who of its recipients knows the sender, who vouches for the client."""
+    distinct = tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
+    return pieces.shingles + distinct + pieces.contacts + pieces.vouched
 
 
 class Known:
@@ -185,7 +187,8 @@ class Known:
         if kind in FINGERPRINTS:
             counts = sorted(_cells(rows, window, metric), reverse=True)
             return counts[self._shared(kind, len(rows)) - 1]
-        return _cell(_worst(rows), window, metric)
+        # of the senders of an address the known authors are counted beside all
+        return _cell(rows[0] if kind == _IP_SENDERS else _worst(rows), window, metric)
 
     def copies(self, window: int, metric: int) -> int:
         """Return one count of the texts that are nearly this one; of the same words only, where it is too short for likeness."""
@@ -225,12 +228,24 @@ class Known:
         if rows is None:
             return _UNKNOWN
         row, senders = _worst(rows), self._rows.get(_IP_SENDERS)
+        authors = senders[1] if senders is not None and len(senders) > 1 else None
         return History(
             Counts(*_EVIDENCE(row[_DAY])),
             Counts(*_EVIDENCE(row[_FORTNIGHT])),
             row[_HOUR][_SEEN],
             0 if senders is None else senders[0][_DAY][_SEEN],
+            0 if authors is None else authors[_DAY][_SEEN],
+            0 if authors is None else authors[_FORTNIGHT][_SEEN],
         )
+
+    def author_is_known(self) -> bool:
+        """Tell whether the proved author had good mail here before the last day, and none in two weeks that a person or a trap spoke against."""
+        rows = self._rows.get(_AUTHOR)
+        if not rows:
+            return False
+        row = rows[0]
+        spoken = row[_FORTNIGHT][Metric.COMPLAINTS] + row[_FORTNIGHT][Metric.TRAPS]
+        return not spoken and _cell(row, _EARLIER, _SEEN) > _cell(row, _EARLIER, int(Metric.SPAM))
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came in the last day, of the most regular one; None for too few to tell."""

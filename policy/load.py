@@ -82,6 +82,18 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()  # in the order in which they were read
     folders: Folders = Folders()  # that places name
 
+    @property
+    def private(self) -> frozenset[str]:
+        """Names of rules that are not told: `oborona.policy.outward`."""
+        return self.compiled.private if self.scripts is None else self.compiled.private | self.scripts.private
+
+    @property
+    def wordless(self) -> frozenset[str]:
+        """Names of those that are told without what their words say of traps."""
+        return (
+            self.compiled.wordless if self.scripts is None else self.compiled.wordless | self.scripts.wordless
+        )
+
 
 def load_policy(
     where: Path | Folders,

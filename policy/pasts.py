@@ -25,11 +25,13 @@ from oborona.message.hashing import Hasher, Type
 from oborona.message.unique_pairs import entity_recipients
 from oborona.policy.known import Known
 from oborona.policy.ports import CounterReader
+from oborona.reputation.evidence import TRAPS_LEAST
 from oborona.reputation.judgement.judge import judge_sender
 from oborona.reputation.judgement.model import Judgement
 from oborona.reputation.timeline import Past, past
 from oborona.types import Metric, Prefix, Proved, Shingle, Window
 
+_TRAPS: Final = int(Metric.TRAPS)
 LEAST_SEEN: Final = 20  # messages of two weeks
 GROWN: Final = 1.25
 MORE: Final = 20  # messages: a quarter of a small past is a few, and it would be looked at for each few
@@ -137,12 +139,22 @@ async def _read(
     first = await counters.timelines(own, now, Prefix.FIRST)
     deleted = await counters.timelines(own, now, Prefix.DELETED)
     lines: list[tuple[Timeline, ...]] = list(
-        zip(both[: len(own)], both[len(own) :], first, deleted, strict=True)
+        zip(map(_heard, both[: len(own)]), both[len(own) :], first, deleted, strict=True)
     )
     return {
         kind: past(line, recipients=recipients, first=met, deleted=thrown)
         for kind, (line, recipients, met, thrown) in zip(wanted, lines, strict=True)
     }
+
+
+def _heard(line: Timeline) -> Timeline:
+    """Return a time-line without trap hits where these are too few to say anything: the sender may be trying whose address is a trap."""
+    if not 0 < sum([day[_TRAPS] for day in line.days]) < TRAPS_LEAST:
+        return line
+    buckets, days = (
+        [[*row[:_TRAPS], 0, *row[_TRAPS + 1 :]] for row in rows] for rows in (line.buckets, line.days)
+    )
+    return Timeline(buckets=buckets, days=days)
 
 
 def _size(row: Sequence[Sequence[int]]) -> tuple[int, int]:

@@ -39,6 +39,7 @@ from oborona.policy.karma import karma_hits
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
 from oborona.policy.local import match, not_counted, shadowed, uncounted
+from oborona.policy.memory import Memory, Old
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
@@ -113,6 +114,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     meanings: Meanings = Silent()
     persons: Persons = Nobody()
     engines: Engines = Alone()
+    memory: Memory = Old()
 
 
 async def scan(
@@ -188,6 +190,7 @@ async def _scanned(
     )
     pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who)
     course.step()
+    await site.memory.look(site.counters, now)
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
     judgements, more = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
     faults += more
@@ -395,7 +398,7 @@ def _judged(
     author = message.from_.address if message.from_ else ""
     local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
     # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
-    remembered = refusal(known, envelope, policy)
+    remembered = refusal(known, envelope, policy, young=site.memory.young)
     course.step()
     scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
     facts = scripted.facts

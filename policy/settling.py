@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from oborona.counters.window import Timeline
 from oborona.errors import StoreError, StorePartial
+from oborona.message import unique_pairs
 from oborona.message.hashing import Hasher, Type
 from oborona.message.shingles import envelope_shingles
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.known import Known, lines_wanted
+from oborona.policy.memory import ALL_MAIL
+from oborona.policy.own import is_own
 from oborona.policy.ports import CounterCorrector, CounterReader, CounterWriter
-from oborona.types import Action, Amounts, Envelope, Location, Pieces, Prefix, Shingle, Verdict
+from oborona.types import Action, Amounts, Envelope, Location, Pair, Pieces, Prefix, Proved, Shingle, Verdict
 
 CONTACTING: Final = frozenset(
     {
@@ -28,13 +33,39 @@ REFUSABLE: Final = frozenset({Type.CLIENT_IP, Type.CLIENT_NETWORK, Type.AS_NUMBE
 """Of whom it is written down that they were refused."""
 
 
+_ALL: Final = Pieces(shingles=(ALL_MAIL,), pairs=())
+
+
 def counts(verdict: Verdict) -> bool:
     """Tell whether a message with this verdict is counted."""
     return verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD
 
 
+def vouching(
+    envelope: Envelope, who: Proved, known: Known, verdict: Verdict, hasher: Hasher
+) -> tuple[Pair, ...]:
+    """Return the pair by which the author of a message vouches for its client's address: one who was proved and known before, with mail that is no spam.
+
+    Args:
+        envelope: of the message.
+        who: sent it.
+        known: its counts, as it was judged.
+        verdict: that is counted.
+        hasher: holds the site's secret.
+    """
+    if not who.author or verdict.action is not Action.ACCEPT or is_own(envelope):
+        return ()
+    return unique_pairs.vouching(envelope.client.ip, who.author, hasher) if known.author_is_known() else ()
+
+
 def settle(
-    pieces: Pieces, verdict: Verdict, counters: CounterWriter, *, now: float, first: bool | None = False
+    pieces: Pieces,
+    verdict: Verdict,
+    counters: CounterWriter,
+    *,
+    now: float,
+    first: bool | None = False,
+    vouching: tuple[Pair, ...] = (),
 ) -> None:
     """Count a message once its answer is given; one that was put off is counted when it comes again.
 
@@ -46,10 +77,14 @@ def settle(
         counters: the store.
         now: Unix seconds.
         first: none of its recipients had mail from its sender for two weeks.
+        vouching: of its author, for its client's address.
     """
     if counts(verdict):
         spam = verdict.action in (Action.SPAM, Action.REJECT)
+        if vouching:
+            pieces = msgspec.structs.replace(pieces, pairs=pieces.pairs + vouching)
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
+        counters.add(_ALL, Amounts(seen=1), now)
         if first:
             _beside(pieces.shingles, CONTACTING, counters, now, Prefix.FIRST)
     elif verdict.decided_by == REPIP_BAD:

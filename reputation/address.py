@@ -1,7 +1,7 @@
 """RepIP: what the counters remember of a client address and of its network, as one of four flags and a number.
 
 Every message is evidence, by weight (`oborona.reputation.evidence`): a spam verdict of ours counts as one bad message, a complaint as five (most people never
-complain), a trap hit as ten (nobody ever asked for mail there), a pardon as five good ones.
+complain), a trap hit as ten (nobody ever asked for mail there; one or two in two weeks weigh nothing), a pardon as five good ones.
 
     bad, good   today in full, older a quarter                   all bad, all good   two weeks in full
     fresh       bad of today, and at most 17 of a quarter of what is older
@@ -11,11 +11,17 @@ complain), a trap hit as ten (nobody ever asked for mail there), a pardon as fiv
 
     bad      judged      fresh >= 20, low >= 0.5, all bad >= 1.2 all good + a quarter of all good mail of the rest of the network, and no fewer
                          bad messages than good ones, whatever each of them weighs
-             cried out   10 complaints and trap hits today, at least one for a hundred messages of today that passed, and for 25 good ones of before
+             cried out   10 complaints and trap hits today, at least one for a hundred messages of today that passed, and for 25 good ones of before;
+                         each person and each trap is one of them a day at most (`oborona.feedback.voices`)
              neighbour   not spoken for, a bad message, and one at least for two good ones, in a bad network
     poor     at least 3 bad and low >= 0.4; or not spoken for, in a bad network; or suddenly loud (below)
     good     at least 20 good, high <= 0.1, and in two weeks no more than one complaint or trap hit for 300 good messages
     unknown  everything else
+
+Vouched for: for five complaints and trap hits of today, or of an average day of the two weeks, one known author at least writes from here, today or on an
+average day.  Then these are words on who wrote, and not on the address, and spam verdicts alone speak against it.  A known author was proved, had good
+mail on a day before, and nobody complained of his: who complains of a relay, or has it write to traps, does not have it refused to the others who write
+from there.
 
 A network is bad when the others in it have sent at least 3 bad messages that weigh 4, and 1.3 times as many as good ones, two weeks in full:
 networks of rented or infected machines hold each address to few messages, and stay what they are for weeks.  It makes nobody bad without a bad
@@ -48,7 +54,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.evidence import PRIOR, Evidence, Weight, margin, mean
+from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, Evidence, Weight, margin, mean
 from oborona.reputation.flag import Flag
 
 
@@ -69,6 +75,8 @@ class History(NamedTuple):
     fortnight: Counts = Counts()  # the last 14 days, that day included
     hour: int = 0  # messages of the last hour
     senders: int = 0  # distinct envelope senders, last day; of an address
+    authors: int = 0  # known authors, last day; of an address
+    author_days: int = 0  # the same of two weeks: each once a day
 
 
 class Own(NamedTuple):
@@ -104,6 +112,7 @@ AROUND: Final = 0.25  # how much good neighbours speak for an address
 CRIES: Final = 10  # complaints and trap hits
 CRY_TO_PASSED: Final = 100  # messages of today
 CRY_TO_GOOD: Final = 25.0  # good ones before today
+AUTHOR_TO_CRY: Final = 5  # complaints and trap hits of a day that one known author outweighs
 NETWORK_LEAST: Final = 4.0
 NETWORK_MESSAGES: Final = 3
 NETWORK_TO_GOOD: Final = 1.3  # a provider with stolen accounts may have as much of either
@@ -113,6 +122,7 @@ GOOD_LEAST: Final = 20.0
 GOOD_HIGH: Final = 0.1
 GOOD_TO_CRY: Final = 300  # providers of mailboxes take 0.3 % of complaints for bad
 SPOKEN_LEAST: Final = 5.0  # good messages that set an address apart from its network
+DAYS_BEFORE: Final = 13  # of two weeks, before the last day
 LOUD_HOUR: Final = 50
 LOUD_TIMES: Final = 5.0
 NETWORK_GOOD: Final = 20.0  # good mail that speaks for who is loud all at once
@@ -126,7 +136,6 @@ class _Evidence(NamedTuple):
     all_good: float
     bad_messages: int  # of two weeks: at least so many different ones
     cries: int  # complaints and trap hits of today
-    all_cries: int
     passed: int  # messages of today of which nobody said anything bad
     settled: float  # good before today
 
@@ -150,7 +159,10 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
 
     Source: Beta-binomial model with the network as its prior; the interval is the normal approximation of the Beta posterior.
     """
-    own = _evidence(_without(address.day, sender), _without(address.fortnight, sender, address.day))
+    said = address, network
+    address, network = _heard(address), _heard(network)
+    heard = _unsaid(address) if _vouched(address) else address
+    own = _evidence(_without(heard.day, sender), _without(heard.fortnight, sender, heard.day))
     others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
     known = own.bad + own.good
     share = mean(Evidence(own.bad, own.good), mean(Evidence(others.all_bad, others.all_good)))
@@ -168,19 +180,49 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
         )
     ):
         flag = Flag.POOR
-    elif own.good >= GOOD_LEAST and high <= GOOD_HIGH and own.all_good >= GOOD_TO_CRY * own.all_cries:
+    elif (
+        own.good >= GOOD_LEAST
+        and high <= GOOD_HIGH
+        and own.all_good >= GOOD_TO_CRY * _cries(address.fortnight)
+    ):
         flag = Flag.GOOD
     return RepIP(
         flag=flag,
         share=share,
         confidence=known / (known + PRIOR),
-        say=_say(address, network, known=bool(known), neighbour=neighbour),
+        say=_say(*said, known=bool(known), neighbour=neighbour),
     )
 
 
 def _without(counts: Counts, sender: Own, day: Counts | None = None) -> Counts:
     """Return counts without the sender's own good messages of the last day."""
     return counts._replace(seen=counts.seen - min(sender.good, _passed(day or counts)))
+
+
+def _heard(history: History) -> History:
+    """Return a history without trap hits where these are too few to say anything."""
+    if not 0 < history.fortnight.traps < TRAPS_LEAST:
+        return history
+    return history._replace(day=history.day._replace(traps=0), fortnight=history.fortnight._replace(traps=0))
+
+
+def _vouched(address: History) -> bool:
+    """Tell whether so many known authors write from an address that what people and traps say is no word on it."""
+    cries = _a_day(_cries(address.day), _cries(address.fortnight))
+    return cries > 0 and _a_day(address.authors, address.author_days) * AUTHOR_TO_CRY >= cries
+
+
+def _a_day(today: int, fortnight: int) -> float:
+    """Return how much it is today, or was on an average day before, whichever is more."""
+    return max(today, (fortnight - today) / DAYS_BEFORE)
+
+
+def _unsaid(address: History) -> History:
+    """Return a history without complaints and trap hits."""
+    return address._replace(
+        day=address.day._replace(complaints=0, traps=0),
+        fortnight=address.fortnight._replace(complaints=0, traps=0),
+    )
 
 
 def _less(all_: Counts, part: Counts) -> Counts:
@@ -199,8 +241,7 @@ def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
         all_bad=bad_all,
         all_good=good_all,
         bad_messages=max(fortnight.spam, fortnight.complaints, fortnight.traps),
-        cries=day.complaints + day.traps,
-        all_cries=fortnight.complaints + fortnight.traps,
+        cries=_cries(day),
         passed=_passed(day),
         settled=settled,
     )
@@ -209,6 +250,10 @@ def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
 def _weigh(counts: Counts) -> tuple[float, float]:
     bad = counts.spam + Weight.COMPLAINT * counts.complaints + Weight.TRAP * counts.traps
     return bad, _passed(counts) + Weight.PARDON * counts.pardons
+
+
+def _cries(counts: Counts) -> int:
+    return counts.complaints + counts.traps
 
 
 def _passed(counts: Counts) -> int:
@@ -241,7 +286,7 @@ def _is_bad(others: _Evidence) -> bool:
 
 
 def _loud(address: History, sender: Own) -> bool:
-    before = max(0, address.fortnight.seen - address.day.seen) / 13
+    before = max(0, address.fortnight.seen - address.day.seen) / DAYS_BEFORE
     return (
         address.hour >= LOUD_HOUR
         and address.hour > LOUD_TIMES * before

@@ -32,7 +32,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.evidence import PRIOR, Weight, margin
+from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, Weight, margin
 from oborona.reputation.flag import Flag
 from oborona.types import Metric, Window
 
@@ -229,11 +229,12 @@ def _evidence(row: Row, own: int = 0) -> tuple[float, float]:
     seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
     fine = seen - spam - complaints - traps
     good_pardons = _PARDON * pardons
-    whole = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
+    trap = _TRAP if traps >= TRAPS_LEAST else 0.0
+    whole = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + trap * traps
     seen, spam, complaints, pardons, _, traps = row[_DAY]
     if own:
         fine -= min(own, max(0, seen - spam))
-    today = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + _TRAP * traps
+    today = (spam - pardons if spam > pardons else 0) + _COMPLAINT * complaints + trap * traps
     return (today + OLD * (whole - today) if whole > today else today), max(0, fine) + good_pardons
 
 

@@ -2,7 +2,8 @@
 
     bad  = (spam - pardons) + 5 complaints + 10 traps        good = messages that were none of these + 5 pardons
 
-Most people never complain, and nobody ever asked for mail to a trap; a pardon says that a spam verdict was wrong, and takes it back.  What was
+Most people never complain, and nobody ever asked for mail to a trap, though somebody may try whether an address is one: one or two hits in two weeks
+weigh nothing, and from the third on all do. A pardon says that a spam verdict was wrong, and takes it back.  What was
 refused before its content is no evidence: a refusal follows from what is remembered, and must not feed it.
 
     share = (bad + 4 near) / (bad + good + 4)            the mean of a Beta posterior; near is 1/2 where nothing is known beside
@@ -23,6 +24,7 @@ class Weight:
     PARDON: Final = 5.0
 
 
+TRAPS_LEAST: Final = 3  # hits of two weeks, from which on they are evidence: fewer would show a sender, by what is told of his own mail, which address is a trap
 PRIOR: Final = 4.0  # messages that ignorance is worth
 DEVIATIONS: Final = 2.0
 

@@ -1,6 +1,6 @@
 """What follows from decided events is done: words that are learned and counted, people's own lists, reads, and spam that is counted no more.
 
-    it counts for all       a word with the weight of the belief; its message's pieces count from `LEAST_COUNTED` on
+    it counts for all       a word with the weight of the belief; its message's pieces count from `LEAST_COUNTED` on, once a day for each voice (`voices.py`)
     it is the person's own  a word that teaches their own weights alone, and their own list, whatever others may believe
     a pardon that counts    takes back what the verdict had counted as spam, once for each message
     neither                 what followed from an earlier decision is taken back; entries of the person's own list stay while it is their own
@@ -14,6 +14,9 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from oborona.feedback import voices
+from oborona.feedback.antifraud.standing import young
+from oborona.feedback.believing import persons
 from oborona.feedback.believing.ports import Lists
 from oborona.feedback.believing.spoken import KINDS, Spoken
 from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_late_mark, forgiven_mark
@@ -21,7 +24,7 @@ from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, What
 from oborona.feedback.personal import entries
 from oborona.feedback.store import Store
-from oborona.feedback.word import Heard, Word
+from oborona.feedback.word import Heard, Source, Word
 from oborona.types import Shingle
 
 LEAST_COUNTED: Final = 0.1  # weight from which on a complaint is one of the counters, which know no halves; below it nobody listens
@@ -91,7 +94,8 @@ class Following:
             weight=self._weight(event),
             message_id=about.message_id,
             journal=event.ident if about.signed else None,
-            pieces=_counted(event, about),
+            pieces=self._counted(event, about),
+            voices=_voices(event, about),
             event=event.id,
             mark=self.mark(event),
         )
@@ -100,6 +104,19 @@ class Following:
         if not event.counts:
             return 0.0
         return event.weight * (self._person_weight if event.person else 1.0)
+
+    def _counted(self, event: Stored, about: Spoken) -> tuple[Shingle, ...]:
+        """Return the pieces that an event may count on: a stranger says nothing of what many senders have in common."""
+        if not event.counts or event.weight < LEAST_COUNTED:
+            return ()
+        if event.what is not What.TRAP and self._young(event):
+            return tuple(one for one in about.pieces if one.type not in voices.SHARED)
+        return about.pieces
+
+    def _young(self, event: Stored) -> bool:
+        with self._log.told() as db:
+            record = persons.record_of(db, event.person, event.heard) if event.person else persons.NOBODY
+        return young(record, event.heard)
 
     def _take_back(self, events: Sequence[Stored], anew: Collection[int], now: float) -> None:
         """Take back what followed from the decisions before.
@@ -123,9 +140,8 @@ class Following:
         if not heard.new:
             return [f"label {heard.id} was there before"]
         taught = f"trained with weight {self._weight(event):.2f}" if about.features else "no text to train on"
-        pieces = len(_counted(event, about))
         instead = f", instead of label {heard.replaced}" if heard.replaced else ""
-        return [f"label {heard.id}{instead}: {taught}, {pieces} hashes counted"]
+        return [f"label {heard.id}{instead}: {taught}, {heard.counted} hashes counted"]
 
     def _list(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
         """Write what follows for the person's own mail."""
@@ -167,6 +183,11 @@ def mark_of(origin: bytes, event: int, turn: int) -> bytes:
     return hashlib.blake2b(b"%d %d" % (event, turn), key=origin, digest_size=16).digest()
 
 
-def _counted(event: Stored, about: Spoken) -> tuple[Shingle, ...]:
-    """Return the pieces that an event counts on."""
-    return about.pieces if event.counts and event.weight >= LEAST_COUNTED else ()
+def _voices(event: Stored, about: Spoken) -> tuple[bytes, ...]:
+    """Return whose word an event is, where it counts at all."""
+    if not event.counts:
+        return ()
+    kind, source = KINDS[event.what]
+    if source is Source.TRAP:
+        return voices.of_trap(event.mailbox, about.pieces)
+    return voices.of_person(event.person, kind)

@@ -13,6 +13,7 @@ import msgspec
 
 from oborona.milter.delivery.marks import Mark, Marks
 from oborona.policy.headers import Detail, reason
+from oborona.policy.outward import Silent, outward
 from oborona.policy.personal import PERSONAL, Outcome
 from oborona.recheck.entry import Entry
 from oborona.types import Action, RuleHit, Verdict
@@ -37,7 +38,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[int, ...]  # of its recipients, in order
 
 
-def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail) -> Given:
+def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail, policy: Silent) -> Given:
     """Return what a recipient gets whose verdict is known.
 
     Args:
@@ -45,12 +46,13 @@ def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail) -
         outcome: for the reader.
         entry: of the message; None: its headers are all that is known.
         detail: how much headers say of why.
+        policy: in force: what it does not tell is not told.
     """
     mark = Mark(
         action=outcome.action,
         score=None if detail is Detail.NONE else marks.score,
         line=outcome.line,
-        reason=_reason(outcome, marks, entry, detail),
+        reason=_reason(outcome, marks, entry, detail, policy),
     )
     says = Mark(action=marks.action or Action.ACCEPT, score=marks.score, line=marks.line, reason=marks.reason)
     same = mark.action is says.action and (outcome.decided_by == PERSONAL) == personal(marks)
@@ -94,20 +96,18 @@ def suffixed(address: bytes, suffix: bytes) -> bytes:
     return (head or local) + suffix + at + domain
 
 
-def _reason(outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail) -> str:
+def _reason(outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail, policy: Silent) -> str:
     own = (RuleHit(name=PERSONAL, score=0.0, say=outcome.say),) if outcome.decided_by == PERSONAL else ()
     if entry is not None:
-        return reason(
-            Verdict(
-                action=outcome.action,
-                score=entry.score,
-                line=outcome.line,
-                decided_by=outcome.decided_by,
-                rules=(*own, *(hit for hit in entry.rules if hit.name != PERSONAL)),
-                would=entry.would,
-            ),
-            detail,
+        whole = Verdict(
+            action=outcome.action,
+            score=entry.score,
+            line=outcome.line,
+            decided_by=outcome.decided_by,
+            rules=(*own, *(hit for hit in entry.rules if hit.name != PERSONAL)),
+            would=entry.would,
         )
+        return reason(outward(whole, policy), detail)
     rest = _PERSONAL_PART.sub("", marks.reason, count=1) if personal(marks) else marks.reason
     if detail is Detail.NONE:
         return PERSONAL if own else ""

@@ -203,7 +203,9 @@ async def _for_readers(bench: Bench, handed: Handover, found: Marks, number: int
         speaks = entry is not None and judged.speaks(entry, shown, found, address)
         message = of_entry if speaks and of_entry is not None else of_marks
         every.append(
-            copies.given(found, outcome(message, person, now), entry if speaks else None, bench.detail)
+            copies.given(
+                found, outcome(message, person, now), entry if speaks else None, bench.detail, policy
+            )
         )
     return every
 

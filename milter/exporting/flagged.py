@@ -14,6 +14,7 @@ from oborona.milter.exporting.listed import Listed
 from oborona.milter.exporting.row import MAX_WHY, Row, refused
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.known import Known, asked
+from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of
 from oborona.policy.own import is_own
 from oborona.reputation.flag import Flag
 from oborona.reputation.networks import Network, Networks, plain
@@ -89,7 +90,7 @@ async def bad(
     Raises:
         StoreError: the counters can't be read.
     """
-    if not said.by_history:
+    if not said.by_history or days_of((await counters.timelines([ALL_MAIL], now))[0]) < OLD_DAYS:
         return {}
     found: dict[Network, Row] = {}
     until = (int(now) + BELIEVED_S) // STEP_S * STEP_S

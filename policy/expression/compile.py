@@ -33,6 +33,7 @@ from oborona.policy.expression.memory import Memory
 from oborona.policy.expression.rule_set import Checked, RuleSet, Warned, hit_maker
 from oborona.policy.expression.runtime import NAMES
 from oborona.policy.expression.schema import Schema
+from oborona.policy.private import WORDY, is_private
 from oborona.policy.rules import Condition, Rule
 from oborona.types import Mode, RuleHit, Stage
 
@@ -53,6 +54,8 @@ class CompiledRules:
         rules: as given, in their order.
         stages: from which stage on each rule runs, by name.
         named: the facts that the rules of each stage, and of those before it, name.
+        private: names of rules that are not told: they ask for traps (`oborona.policy.outward`).
+        wordless: names of those that are told without what their words say of traps.
         timelines: types of shingles whose time-lines the rules ask for.
         turned: texts and patterns of rules and conditions that are looked for in another form than they are written in, by name.
         schema: what they may name.
@@ -82,6 +85,12 @@ class CompiledRules:
             stage: frozenset[str]().union(*(one.named for one in checked if one.stage.order <= stage.order))
             for stage in Stage
         }
+        self.private = frozenset(
+            one.given.name
+            for one in checked
+            if is_private(one.named, one.given.when, str(getattr(one.given, "score", "")))
+        )
+        self.wordless = frozenset(one.given.name for one in checked if not WORDY.isdisjoint(one.named))
         self.timelines = timelines
         self.turned = {one.given.name: dict(one.loads.turned) for one in checked if one.loads.turned}
         self.warnings = tuple(warnings)

@@ -15,6 +15,7 @@ import msgspec
 
 from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
+from oborona.policy.private import WORDY, is_private
 from oborona.policy.rules import Rule
 from oborona.toml import Place
 from oborona.types import Finding, RuleHit, Stage
@@ -82,6 +83,7 @@ class Scripts:
     Attributes:
         functions: as given.
         named: the facts that the functions of each stage, and of those before it, may ask for.
+        private, wordless: as of `CompiledRules`.
     """
 
     def __init__(self, runtime: Runtime, files: Sequence[str], functions: Iterable[Function]) -> None:
@@ -92,6 +94,9 @@ class Scripts:
             )
             for stage in Stage
         }
+        rules = [one for one in self.functions if one.rule is not None]
+        self.private = frozenset(one.name for one in rules if is_private(one.named))
+        self.wordless = frozenset(one.name for one in rules if not WORDY.isdisjoint(one.named))
         self._runtime = runtime
         self._files = tuple(files)
         self._by_slot = {one.slot: one for one in self.functions}

@@ -76,6 +76,7 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True):
     shingles: tuple[Shingle, ...]  # distinct; counted once each per message
     pairs: tuple[Pair, ...]  # decided by the store
     contacts: tuple[Shingle, ...] = ()  # of those the `both` that tell whether a recipient knows the sender
+    vouched: tuple[Shingle, ...] = ()  # what counts the known authors who write from the client's address
 
 
 class Metric(IntEnum):

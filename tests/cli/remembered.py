@@ -17,6 +17,7 @@ from oborona.cli.reputation_entity import entity_named
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import CounterWriter
 from oborona.message.shingles import Hasher
+from oborona.policy.memory import ALL_MAIL
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, to_text
 from oborona.recheck.journal import Journal
@@ -51,6 +52,16 @@ def remember(state: Path, happened: Iterable[Happened]) -> None:
     worker.close()
     writer.step(time.time())
     writer.keep_top()
+    writer.close()
+
+
+def aged(state: Path) -> None:
+    """Let the counters reach back twelve days, where no daemon runs."""
+    writer = CounterWriter(state / "counters")
+    worker = LmdbCounters(state / "counters", "worker-9", environment=writer.environment)
+    worker.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
+    worker.close()
+    writer.step(time.time())
     writer.close()
 
 

@@ -17,6 +17,7 @@ from oborona.counters.store import LmdbCounters
 from oborona.message.hashing import Hasher, Type
 from oborona.message.sender_pieces import client_network
 from oborona.milter.stores import COUNTERS
+from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Pieces
 from tests.exim.site import GTUBE, NAME, Site, letter
 from tests.peers.dns import Zones
@@ -164,6 +165,7 @@ def remember(site: Site, ip: str) -> None:
     of = (keys.shingle(Type.CLIENT_IP, ip), keys.shingle(Type.CLIENT_NETWORK, client_network(ip)))
     counters = LmdbCounters(state / COUNTERS, "test")
     counters.add(Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600)
+    counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
     counters.flush(time.time())
     counters.close()
 

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_a_word_is_kept_as_it_was_said(store: Store) -> None:
     one = msgspec.structs.replace(word(1, Kind.SPAM, person="ann@b.example"), journal=77)
-    assert store.add([one], now=NOW + 5) == [Heard(id=1, new=True)]
+    assert store.add([one], now=NOW + 5) == [Heard(id=1, new=True, counted=len(one.pieces))]
     found = store.get(1)
     assert (found.kind, found.source, found.person) == (Kind.SPAM, Source.COMPLAINT, "ann@b.example")
     assert (found.time, found.changed, found.state, found.journal) == (NOW, NOW + 5, State.QUEUED, 77)
@@ -53,10 +53,14 @@ def test_the_same_word_of_the_same_person_counts_once_and_of_another_counts_agai
 def test_the_opposite_word_of_the_same_person_takes_the_first_back(store: Store) -> None:
     spam = word(1, Kind.SPAM, person="ann@b.example")
     ham = msgspec.structs.replace(spam, kind=Kind.HAM)
-    assert store.add([spam, ham], now=NOW) == [Heard(id=1, new=True), Heard(id=2, new=True, replaced=1)]
+    on = len(spam.pieces)
+    assert store.add([spam, ham], now=NOW) == [
+        Heard(id=1, new=True, counted=on),
+        Heard(id=2, new=True, replaced=1, counted=on),
+    ]
     assert store.states([1, 2]) == {1: State.TAKEN_BACK, 2: State.QUEUED}
     assert store.get(1).reason == "label 2 says the opposite"
-    assert store.add([spam], now=NOW) == [Heard(id=3, new=True, replaced=2)]
+    assert store.add([spam], now=NOW) == [Heard(id=3, new=True, replaced=2, counted=on)]
 
 
 def test_what_is_taken_back_can_be_said_again_and_its_example_is_gone(store: Store) -> None:

@@ -35,7 +35,8 @@ def flag(address: History, network: History | None = None) -> Flag:
         (history(19, 19), Flag.POOR),
         (history(20, 20), Flag.BAD),
         (history(3, 0, traps=3), Flag.BAD),
-        (history(22, 2, complaints=2, traps=2), Flag.POOR),  # two messages, whatever they weigh
+        (history(22, 3, complaints=3, traps=3), Flag.POOR),  # three messages, whatever they weigh
+        (history(2, 0, traps=2), Flag.UNKNOWN),  # somebody may be trying whose address is a trap
         (history(13, 8, complaints=8, traps=8), Flag.BAD),
         (history(30, 21), Flag.BAD),  # what a filter misses speaks for it, too
         (history(80, 42), Flag.POOR),  # a forwarder: half of what it passes on is spam
@@ -182,3 +183,66 @@ def test_it_says_what_it_knows() -> None:
     assert judge(history(), history(5, 5)).say == "new here; network: 5 spam of 5"
     said = judge(history(9, 8, complaints=1, traps=2, hour=3), history(9, 8)).say
     assert said == "8 spam of 9, 1 complaints, 2 traps in two weeks, 3 in the last hour"
+
+
+@given(
+    today=st.integers(0, 4000),
+    before=st.integers(0, 4000),
+    voices=st.integers(0, 60),
+    days=st.integers(1, 14),
+    traps=st.integers(0, 60),
+    authors=st.integers(0, 20),
+    author_days=st.integers(0, 280),
+    others=st.builds(Counts, *[st.integers(0, 3000)] * 5),
+)
+def test_what_voices_alone_can_refuse_is_bounded(
+    today: int,
+    before: int,
+    voices: int,
+    days: int,
+    traps: int,
+    authors: int,
+    author_days: int,
+    others: Counts,
+) -> None:
+    """Persons and traps, `voices` of them a day, refuse only what fewer than a fifth as many known authors use, and what sent little for each of them."""
+    traps = min(traps, voices)
+    day = Counts(today, 0, voices - traps, 0, traps)
+    fortnight = Counts(today + before, 0, (voices - traps) * days, 0, traps * days)
+    address = History(day, fortnight, 0, 0, authors, authors + author_days)
+    network = History(day, Counts(*(a + b for a, b in zip(fortnight, others, strict=True))))
+    if judge(address, network).flag is Flag.BAD:
+        assert 5 * max(authors, author_days / 13) < voices
+        each = 125 if voices >= 10 else 28
+        assert today + before - voices * days <= each * voices
+
+
+@given(
+    seen=st.integers(0, 500), spam=st.integers(0, 500), complaints=st.integers(0, 40), traps=st.integers(0, 40),
+    pardons=st.integers(0, 40), authors=st.integers(0, 12), author_days=st.integers(0, 60),
+)  # fmt: skip
+def test_a_known_author_more_is_never_worse_and_a_complaint_more_never_better(
+    seen: int, spam: int, complaints: int, traps: int, pardons: int, authors: int, author_days: int
+) -> None:
+    day = Counts(seen, min(spam, seen), complaints, pardons, traps)
+    given_ = History(day, day, 0, 0, authors, authors + author_days)
+    more = given_._replace(authors=authors + 1, author_days=authors + author_days + 1)
+    louder = given_._replace(
+        day=day._replace(complaints=complaints + 1), fortnight=day._replace(complaints=complaints + 1)
+    )
+    order = [Flag.BAD, Flag.POOR, Flag.UNKNOWN, Flag.GOOD]
+    was, vouched, cried = (judge(one, one) for one in (given_, more, louder))
+    assert order.index(vouched.flag) >= order.index(was.flag)
+    assert order.index(cried.flag) <= order.index(was.flag)
+
+
+def test_who_is_complained_of_is_judged_by_his_authors_where_others_write_from_there_too() -> None:
+    cried = history(1000, 0, complaints=10)
+    assert flag(cried) is Flag.BAD
+    assert flag(cried._replace(authors=1)) is Flag.BAD
+    assert flag(cried._replace(authors=2)) is Flag.UNKNOWN
+    assert flag(cried._replace(author_days=26)) is Flag.UNKNOWN
+    assert flag(history(1000, 0, complaints=100, before=NOTHING)._replace(authors=2)) is Flag.BAD
+    assert (
+        flag(history(200, 180, complaints=10)._replace(authors=2)) is Flag.BAD
+    )  # verdicts are evidence as before

@@ -14,6 +14,7 @@ from oborona.counters.stored import open_reader
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.milter.stores import COUNTERS
+from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Client, Envelope, Metric, Pieces, Prefix, Shingle, Window
 from tests.peers.dns import Zones
 from tests.whole.gate import CONTACT, LETTER, SPAM, Gate, eventually, reference
@@ -24,6 +25,7 @@ BUCKET_S = 600
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
     with Zones() as dns, Gate(dns.setting) as running:
+        remember(running, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)  # else it refuses nobody
         yield running
 
 
@@ -56,6 +58,15 @@ def of_client(gate: Gate, ip: str) -> tuple[Shingle, ...]:
     """What an address and its network are counted under, the address first."""
     hasher = Hasher(secret.load(gate.oborona.state).shingles)
     return envelope_shingles(Envelope(client=Client(ip=ip)), hasher).shingles
+
+
+def test_a_young_memory_refuses_nobody() -> None:
+    with Zones() as dns, Gate(dns.setting) as young:
+        ip = "9.1.1.9"
+        remember(young, of_client(young, ip), Amounts(seen=60, spam=60), time.time() - 700)
+        assert not young.send(ip)[-1].startswith("5")
+        remember(young, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)
+        eventually(lambda: young.send(ip)[-1].startswith("554 5.7.1 Client refused"))
 
 
 def test_an_address_that_sends_nothing_but_spam_is_refused_at_connect_and_that_is_not_counted(

@@ -14,6 +14,7 @@ from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.message.hashing import Hasher, Type
 from oborona.milter.stores import COUNTERS
+from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
 from tests.peers.dns import Zones
 from tests.whole.gate import Gate, eventually
@@ -49,6 +50,7 @@ def gate() -> Iterator[Gate]:
         for domain in ("good.example", "poor.example"):
             publish(dns, domain, policy="none")
         with Gate(dns.setting, GREY) as running:
+            aged(running)
             yield running
 
 
@@ -60,6 +62,15 @@ def count(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
     with open_reader(gate.oborona.state / COUNTERS) as store:
         (row,) = asyncio.run(store.read([shingle], time.time(), prefix))
     return row[Window.FORTNIGHT][Metric.SEEN]
+
+
+def aged(gate: Gate) -> None:
+    """Let the counters reach back twelve days, else nobody is refused."""
+    counters = LmdbCounters(gate.oborona.state / COUNTERS, "old")
+    counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
+    counters.flush(time.time())
+    counters.close()
+    eventually(lambda: count(gate, ALL_MAIL) >= 1)
 
 
 def remember(gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days: Sequence[float]) -> None:

@@ -129,7 +129,7 @@ def campaign(number: int) -> bytes:
 
 
 def test_mail_to_a_trap_is_learned_from_and_thrown_away(house: House) -> None:
-    ip = "203.0.113.66"  # which is refused from now on: nothing else came from there
+    ip = "203.0.113.66"
     first = house.send(campaign(1), ["old@example.test"], sender="first@shop1.example", ip=ip)
     assert first.startswith("250")
     assert house.send(campaign(2), ["sales-2024@example.test", "Old@Example.test"], ip=ip).startswith("250")
@@ -145,21 +145,37 @@ def test_mail_to_a_trap_is_learned_from_and_thrown_away(house: House) -> None:
 
     def worse() -> bool:
         sender = next(senders)
-        house.send(campaign(3), ["joe@example.test"], sender=sender, ip="198.51.100.8")
+        house.send(campaign(3), ["joe@example.test"], sender=sender, ip="203.0.113.67")
         return "MASS_TRAPPED" in house.verdict(sender)["reason"]
 
     eventually(worse, WAIT_S, every_s=0.5)
-    eventually(
-        lambda: house.send(campaign(9), ["joe@example.test"], ip=ip).startswith("554"), WAIT_S, every_s=0.5
+    other = next(senders)
+    house.send(campaign(3), ["joe@example.test"], sender=other, ip="198.51.100.8")
+    assert "MASS_TRAPPED" not in house.verdict(other)["reason"], (
+        "who sends the same from elsewhere is not held to it"
     )
 
 
 def test_beside_people_the_trap_gets_no_copy(house: House) -> None:
-    raw = campaign(4).replace(b"bottle", b"barrel")
-    assert house.send(raw, ["ann@example.test", "old@example.test"], sender="both@shop4.example").startswith(
-        "250"
+    ip = "203.0.113.68"
+    raw = (
+        b"From: Bo <bo@shop4.example>\r\nTo: ann@example.test\r\nSubject: Minutes\r\nMessage-ID: <m@shop4.example>\r\n"
+        b"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nThe minutes of our last meeting are in the folder.\r\n"
     )
-    assert "TRAP_BESIDE" in house.verdict("both@shop4.example")["reason"]
+    for trap in (
+        "old@example.test",
+        "sales-2025@example.test",
+    ):  # the first two hits of a network tell nobody anything
+        house.send(campaign(4), [trap], sender="alone@shop4.example", ip=ip)
+    senders = (f"both{number}@shop4.example" for number in range(100))
+
+    def beside() -> bool:
+        sender = next(senders)
+        sent = house.send(raw, ["ann@example.test", "old@example.test"], sender=sender, ip=ip)
+        assert sent.startswith("250")
+        return "TRAP_BESIDE" in house.verdict(sender)["reason"]
+
+    eventually(beside, WAIT_S, every_s=0.5)
     log = house.postfix.wait_log("to=<ann@example.test>", WAIT_S)
     assert "to=<ann@example.test>, relay=" in log
     assert "to=<old@example.test>, relay=" not in log

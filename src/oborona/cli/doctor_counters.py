@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +15,8 @@ from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import UNKNOWN, Stats
 from oborona.errors import ConfigError, StoreError
 from oborona.lock import holder
-from oborona.milter.stores import COUNTERS, look
+from oborona.milter.stores import COUNTERS, look, open_stored
+from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of
 
 LAG_S: Final = 10.0  # a writer at work is a second behind
 
@@ -36,6 +38,7 @@ def counters(asked: Asked) -> Iterator[Report]:
         else:
             yield Report("counters", State.OK, f"{folder} can be read: {found.records:,} records")
         yield _backlog(found)
+        yield from _memory(asked)
     for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
         try:
             held = holder(asked.state / name)
@@ -44,6 +47,22 @@ def counters(asked: Asked) -> Iterator[Report]:
         else:
             if held is not None:
                 yield Report("process", State.OK, str(held))
+
+
+def _memory(asked: Asked) -> Iterator[Report]:
+    """Say whether memory is old enough for RepIP to refuse anybody."""
+    try:
+        with open_stored(asked.loaded.settings, asked.state) as store:
+            (line,) = asyncio.run(store.timelines([ALL_MAIL], time.time()))
+    except StoreError as error:
+        yield Report("memory", State.WARN, f"unknown: {error}")
+        return
+    days = days_of(line)
+    if days >= OLD_DAYS:
+        yield Report("memory", State.OK, f"reaches back {days} days: RepIP refuses, where the policy says so")
+    else:
+        words = f"reaches back {days} of {OLD_DAYS} days: RepIP refuses nobody until then"
+        yield Report("memory", State.OK, words)
 
 
 def _nodes(found: ClusterStats) -> Iterator[Report]:

@@ -23,7 +23,7 @@ from oborona.policy.load import load_policy
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.subject import Subject
 from oborona.types import Amounts
-from tests.cli.remembered import Happened, journal, remember, run
+from tests.cli.remembered import Happened, aged, journal, remember, run
 
 BAD, GOOD, NOBODY = "198.51.100.7", "192.0.2.1", "192.0.2.200"
 BASE = "[verdict]\nspam_score = 100\nreject_score = 200\n"
@@ -53,6 +53,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for entity in (BAD, "198.51.100.0/24")
     ]
     remember(folder, [*bad, Happened(GOOD, Amounts(seen=30, reads=9))])
+    aged(folder)
     journal(folder, [{"client_ip": ip} for ip in (BAD, GOOD, NOBODY, "", "::ffff:192.0.2.9", "no address")])
     return folder
 

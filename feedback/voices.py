@@ -1,0 +1,143 @@
+"""Whose word counts on which piece of a message: independent voices alone, each once.
+
+    a person       once a day on each piece, whatever they complain of: ten letters from one address are one word against it; so for what they pardon
+    nobody         all words without a person are one person's
+    a stranger     (`standing.young`) says nothing of what many senders have in common: address, network, system, names and domains
+    a trap         once a day on what the sender is, and on a text; once in two weeks on what else two messages may share, such as a link
+    a network      as a trap, of what is no sender's own: a letter, a link or a file that one network sends to twenty traps came to one
+
+So what k persons, k traps or k networks add to a piece in a day is at most k (docs/abuse.md).  An admin's word is held to none of it.
+
+Who has spoken of a piece is kept in the file of people's word (`voice`), by hashes, until two weeks are over; a word that is taken back frees its voices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from oborona.feedback.word import Kind
+from oborona.message.hashing import Type
+from oborona.types import Shingle
+
+DAY_S: Final = 86_400.0
+KEPT_S: Final = 14 * DAY_S  # counters remember no longer
+NOBODY: Final = "nobody"
+
+SHARED: Final = frozenset(
+    map(
+        int,
+        (
+            Type.CLIENT_IP,
+            Type.CLIENT_NETWORK,
+            Type.AS_NUMBER,
+            Type.COUNTRY,
+            Type.HELO,
+            Type.RDNS,
+            Type.RDNS_DOMAIN,
+            Type.MAIL_FROM_DOMAIN,
+            Type.FROM_DOMAIN,
+            Type.AUTHOR_DOMAIN,
+            Type.DKIM_DOMAIN,
+            Type.MESSAGE_ID_DOMAIN,
+            Type.MAILER,
+            Type.HEADER_ORDER,
+            Type.LANGUAGE,
+        ),
+    )
+)
+"""What many senders have in common."""
+SENDERS: Final = SHARED | frozenset(
+    map(
+        int,
+        (
+            Type.MAIL_FROM,
+            Type.FROM,
+            Type.FROM_NAME,
+            Type.AUTHOR,
+            Type.PROVED_SENDER,
+            Type.ACCOUNT,
+            Type.REPLY_TO,
+        ),
+    )
+)
+"""What tells who sent a message."""
+TEXTS: Final = frozenset(
+    map(
+        int,
+        (
+            Type.TEXT,
+            Type.TEMPLATE,
+            Type.OPENING,
+            Type.CLOSING,
+            Type.WORDS,
+            Type.CHARACTERS,
+            Type.SKELETON,
+            Type.SUBJECT,
+            Type.SUBJECT_TEMPLATE,
+        ),
+    )
+)
+"""What a message says, asked for the last day: a campaign goes on tomorrow, and its traps speak again."""
+
+_SPOKE: Final = "SELECT 1 FROM voice WHERE who = ? AND piece = ? AND at > ? LIMIT 1"
+_SPEAK: Final = "INSERT INTO voice (who, piece, at, word) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at, word = excluded.word"
+
+
+def of_person(name: str, kind: Kind) -> tuple[bytes]:
+    """Return the voice with which a person says that mail is spam, or is not; all without a name are one."""
+    return (_voice(kind.value.encode(), name or NOBODY),)
+
+
+def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
+    """Return the voices of a trap hit: the trap's, and its client's network's; networks that are not known are one.
+
+    Args:
+        address: of the trap.
+        pieces: of the message.
+    """
+    network = next((one.hash for one in pieces if one.type == Type.CLIENT_NETWORK), 0)
+    return _voice(b"trap", address.lower()), _voice(b"network", f"{network:x}")
+
+
+def independent(
+    db: sqlite3.Connection, voices: Sequence[bytes], pieces: Iterable[Shingle], word: int, now: float
+) -> list[Shingle]:
+    """Return the pieces that a word counts on, and note that it did.
+
+    Args:
+        db: within a transaction on the file of people's word.
+        voices: of the word: the person's; or the trap's and its network's, in this order. None = it counts each time.
+        pieces: of its message.
+        word: its id.
+        now: Unix seconds.
+    """
+    if not voices:
+        return list(pieces)
+    found = []
+    for one in pieces:
+        speak = voices[:1] if one.type in SENDERS else voices
+        span = DAY_S if len(voices) == 1 or one.type in SENDERS or one.type in TEXTS else KEPT_S
+        key = _key(one)
+        if any(db.execute(_SPOKE, (who, key, now - span)).fetchone() for who in speak):
+            continue
+        db.executemany(_SPEAK, [(who, key, now, word) for who in speak])
+        found.append(one)
+    return found
+
+
+def forget(db: sqlite3.Connection, before: float) -> None:
+    """Forget who spoke before a time, Unix seconds."""
+    db.execute("DELETE FROM voice WHERE at < ?", (before,))
+
+
+def _voice(kind: bytes, name: str) -> bytes:
+    return hashlib.blake2b(
+        name.encode("utf-8", "surrogatepass"), digest_size=8, person=b"oborona " + kind[:8]
+    ).digest()
+
+
+def _key(piece: Shingle) -> bytes:
+    return bytes((piece.type,)) + piece.hash.to_bytes(8, "little")

@@ -1,0 +1,19 @@
+"""Which rules tell of traps, by the facts that they name: what is done with these is `oborona.policy.outward`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+TRAP_FACT: Final = "traps"  # ends the names of facts and counts about them
+WORDY: Final = frozenset({"karma.why", "repentity.why"})  # facts that are words about counts, of traps, too
+
+
+def is_private(named: Collection[str], *texts: str) -> bool:
+    """Tell whether a rule tells of traps.
+
+    Args:
+        named: the facts that it names, by way of others, too.
+        texts: of its condition and its score, in which a metric may be an argument.
+    """
+    return any(one.endswith(TRAP_FACT) for one in named) or any(TRAP_FACT in text for text in texts)
