@@ -2,15 +2,17 @@
 
     bits 62..22   milliseconds since EPOCH, good until 2089
     bits 21..14   number of the worker process, 0..255
-    bits 13..0    sequence, from a random start in each millisecond
+    bits 13..11   era: another one each time the clock was set back, so that a time which comes again gives other ids
+    bits 10..0    sequence, from a random start in each millisecond
 
 The text form is Crockford's base32 in 13 characters: no I, L, O, U, in the order of the numbers. The signed form
 is `TEXT.SIGNATURE`, the signature being keyed BLAKE2b (RFC 7693 section 2.5: a MAC without the HMAC construction)
 over the purpose and the text, cut to 80 bits.
 
-Limits: a clock that jumps back is not followed until it has caught up, so the time in a number can be ahead of
-the clock; numbers of a process that was restarted meanwhile may lie before older ones, and the random start
-keeps them apart from those (1 in 8,192 for two of one worker in one millisecond).
+Limits: a clock that steps back by less than `BEHIND_S` is not followed until it has caught up, so the time in a number
+can be ahead of the clock by as much; one that is set back further is followed at once, and later numbers lie before
+older ones then. So do those of a process that was restarted meanwhile; era and start are random in each process (1 in
+8,192 for two of one worker in one millisecond).
 """
 
 from __future__ import annotations
@@ -29,8 +31,12 @@ SIGNED_LENGTH: Final = TEXT_LENGTH + 1 + 16  # 80 bits in fives
 MIN_KEY_BYTES: Final = 16  # below 128 bits a key can be searched for
 TIME_SHIFT: Final = 22  # bits below the milliseconds
 
-_SEQUENCE_BITS: Final = 14
+BEHIND_S: Final = 30.0  # that a clock may step back and be waited for
+
+_WORKER_SHIFT: Final = 14
+_SEQUENCE_BITS: Final = 11
 _SEQUENCES: Final = 1 << _SEQUENCE_BITS
+_ERAS: Final = 8
 _MAX_MS: Final = (1 << 41) - 1
 HIGHEST: Final = (1 << 63) - 1
 _PERSON: Final = b"oborona x-mras"  # what the signature is for: the same key may sign other things
@@ -49,17 +55,18 @@ def _random_start() -> int:
 
 
 class Numbers:
-    """Gives out the ids of one worker process, each greater than the one before.
+    """Gives out the ids of one worker process, each greater than the one before unless the clock was set back.
 
     Args:
         worker: 0..255; workers that run at the same time need different ones.
-        start: first sequence of a millisecond, 0..8191; random unless a test says otherwise.
+        start: first sequence of a millisecond, 0..1023; random unless a test says otherwise.
     """
 
     def __init__(self, worker: int = 0, *, start: Callable[[], int] = _random_start) -> None:
         if not 0 <= worker < WORKERS:
             raise ValueError(f"worker number {worker}: an id carries 0..{WORKERS - 1}")
-        self._worker = worker << _SEQUENCE_BITS
+        self._worker = worker << _WORKER_SHIFT
+        self._era = secrets.randbelow(_ERAS)
         self._start = start
         self._ms = -1
         self._sequence = 0
@@ -71,6 +78,9 @@ class Numbers:
             now: Unix time in seconds; may jump either way, or repeat.
         """
         ms = min(max(0, int((now - EPOCH) * 1000)), _MAX_MS)
+        if ms < self._ms - BEHIND_S * 1000:
+            self._era = (self._era + 1) % _ERAS
+            self._ms = -1
         if ms > self._ms:
             self._ms = ms
             self._sequence = self._start()
@@ -79,7 +89,7 @@ class Numbers:
             if self._sequence == _SEQUENCES:  # more than the clock's step holds: borrow from the next
                 self._ms += 1
                 self._sequence = self._start()
-        return self._ms << TIME_SHIFT | self._worker | self._sequence
+        return self._ms << TIME_SHIFT | self._worker | self._era << _SEQUENCE_BITS | self._sequence
 
 
 def time_of(ident: int) -> float:

@@ -26,7 +26,7 @@ from oborona.recheck.then import facts_then, readable
 from oborona.types import Action, Proved, Verdict
 
 FIRST_LOOK_S: Final = 0.02  # until the second look; each later one waits twice as long
-FUTURE_S: Final = 60.0  # that the clock of who judged may be ahead
+FUTURE_S: Final = 60.0  # that the clocks of who judged and who delivers may be apart
 
 _FIRST: Final = re.compile(r"[^ =(]*")  # of a reason: who decided
 
@@ -62,9 +62,9 @@ async def find(entries: Entries, number: int, expected: Expected, now: float) ->
     Raises:
         StoreError: the journal cannot be read.
     """
-    if not -FUTURE_S <= now - time_of(number) <= expected.retention_s:
+    if now - time_of(number) > expected.retention_s:
         return None
-    # what was judged long ago is written by now
+    # what was judged long ago is written by now; an id from the future is of a clock that was ahead, and signed by us all the same
     left_s = max(0.0, min(expected.wait_s, time_of(number) + expected.wait_s + FUTURE_S - now))
     pause_s = FIRST_LOOK_S
     while (entry := await entries.get(number)) is None and left_s > 0:

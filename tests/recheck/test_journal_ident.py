@@ -13,22 +13,43 @@ NUMBERS = st.integers(0, 2**63 - 1)
 
 
 @given(st.lists(st.floats(-1e12, 1e13), min_size=2, max_size=50), st.integers(0, 255))
-def test_ids_grow_whatever_the_clock_does(times: list[float], worker: int) -> None:
-    numbers = ident.Numbers(worker)
+def test_ids_are_never_given_twice_whatever_the_clock_does(times: list[float], worker: int) -> None:
+    numbers = ident.Numbers(worker, start=lambda: 0)
     given_out = [numbers.next(now) for now in times]
-    assert given_out == sorted(set(given_out))
+    assert len(set(given_out)) == len(times)
     assert all(one >> 14 & 255 == worker for one in given_out)
-    assert given_out[0] >= 0
+    assert min(given_out) >= 0
 
 
-def test_a_clock_that_jumps_back_is_followed_once_it_has_caught_up() -> None:
+@given(st.lists(st.floats(0, ident.BEHIND_S - 1), min_size=2, max_size=50))
+def test_ids_grow_while_the_clock_steps_back_by_little(steps: list[float]) -> None:
     numbers = ident.Numbers()
-    before = numbers.next(1_750_000_100)
+    given_out = [numbers.next(1_750_000_000 + step) for step in steps]
+    assert given_out == sorted(set(given_out))
+
+
+def test_a_clock_that_steps_back_is_followed_once_it_has_caught_up() -> None:
+    numbers = ident.Numbers()
+    before = numbers.next(1_750_000_020)
     during = numbers.next(1_750_000_000)
     after = numbers.next(1_750_000_200)
     assert before < during < after
-    assert ident.time_of(during) == pytest.approx(1_750_000_100, abs=0.002)
+    assert ident.time_of(during) == pytest.approx(1_750_000_020, abs=0.002)
     assert ident.time_of(after) == pytest.approx(1_750_000_200, abs=0.002)
+
+
+@pytest.mark.parametrize("ahead_s", [60.0, 400 * 86_400.0, 70 * 365 * 86_400.0])
+def test_a_clock_that_was_ahead_and_is_set_back_is_followed_at_once(ahead_s: float) -> None:
+    numbers = ident.Numbers(7, start=lambda: 0)
+    given_out = []
+    for jump in range(6):  # the same times come again and again
+        given_out += [
+            numbers.next(1_750_000_000 + (jump % 2) * ahead_s + place / 1000) for place in range(20)
+        ]
+        assert ident.time_of(given_out[-1]) <= 1_750_000_000 + ahead_s + 0.02
+        if jump % 2 == 0:
+            assert ident.time_of(given_out[-1]) == pytest.approx(1_750_000_000.02, abs=0.002)
+    assert len(set(given_out)) == len(given_out)
 
 
 def test_more_ids_than_a_millisecond_holds_borrow_from_the_next() -> None:
@@ -36,7 +57,7 @@ def test_more_ids_than_a_millisecond_holds_borrow_from_the_next() -> None:
     given_out = [numbers.next(1_750_000_000) for _ in range(40_000)]
     assert len(set(given_out)) == 40_000
     assert given_out == sorted(given_out)
-    assert ident.time_of(given_out[-1]) == pytest.approx(1_750_000_000.002, abs=0.0005)
+    assert ident.time_of(given_out[-1]) == pytest.approx(1_750_000_000.019, abs=0.0005)
 
 
 def test_two_workers_never_give_the_same_id() -> None:

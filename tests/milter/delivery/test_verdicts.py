@@ -344,3 +344,10 @@ async def test_mailboxes_without_sieve_know_the_folder_by_the_address() -> None:
 )  # fmt: skip
 def test_another_folder_of_the_same_person(address: bytes, found: bytes) -> None:
     assert suffixed(address, b"+Spam") == found
+
+
+@pytest.mark.parametrize("ahead_s", [90.0, 400 * 86_400.0, 70 * 365 * 86_400.0])
+async def test_a_message_judged_while_the_clock_was_ahead_has_its_readers_verdict(ahead_s: float) -> None:
+    one = judged(Action.SPAM, SPAM)
+    found = await delivered(letter(one), JOE, AMY, looked=Written(one), clock=NOW - ahead_s)
+    assert {name: copy["X-Mras"] for name, copy in found.items()} == {JOE: "Ok", AMY: "Probable"}
