@@ -108,21 +108,31 @@ class Outgoing:
             self._append(now)
         self.buffer.forget(key)
 
-    def flush(self, now: float) -> int:
-        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
+    def write(self, now: float) -> int:
+        """Append what was added to the spool, which survives the death of this process; the disk is left to `flush`.
 
-        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
-        until when, `dropped` what was turned away meanwhile.
+        Returns how many keys, 0 when there was nothing or no room. A disk that is full is raised once; adds go on in
+        memory, and it is tried again each second: `stuck` says until when, `dropped` what was turned away meanwhile.
 
         Raises:
             StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written, or a sync of it failed.
+            StoreError: the spool cannot be written.
         """
         self._last_now = now
         entries = self.buffer.entries
         waits = self._failed_at is not None and abs(now - self._failed_at) < RETRY_S
         if entries and (waits or not self._append(now)):
             entries = 0
+        return entries
+
+    def flush(self, now: float) -> int:
+        """Write, and have the disk take what was written, as durability says; returns as `write` does.
+
+        Raises:
+            StoreFull: for the first time in a row there is no room.
+            StoreError: the spool cannot be written, or a sync of it failed.
+        """
+        entries = self.write(now)
         self._spool.sync_if_due(now)
         return entries
 
@@ -197,11 +207,20 @@ class Adding:
         """
         self._outgoing.forget(key_of(shingle, prefix), now)
 
-    def flush(self, now: float) -> int:
-        """Append what was added to the spool; returns how many keys, 0 when there was nothing or no room.
+    def write(self, now: float) -> int:
+        """Append what was added to the spool, which survives the death of this process; the disk is left to `flush`.
 
-        A disk that is full is raised once; adds go on in memory, and it is tried again each second: `stuck` says
-        until when, `dropped` what was turned away meanwhile.
+        Returns how many keys, 0 when there was nothing or no room. A disk that is full is raised once; adds go on in
+        memory, and it is tried again each second: `stuck` says until when, `dropped` what was turned away meanwhile.
+
+        Raises:
+            StoreFull: for the first time in a row there is no room.
+            StoreError: the spool cannot be written.
+        """
+        return self._outgoing.write(now)
+
+    def flush(self, now: float) -> int:
+        """Write, and have the disk take what was written, as durability says; returns as `write` does.
 
         Raises:
             StoreFull: for the first time in a row there is no room.

@@ -90,6 +90,7 @@ class Spool:
         self._process = os.getpid()
         self._descriptor = -1
         self._size = 0
+        self._oldest = 1  # of the files that may be there
         self._doubtful = False  # the end of the file could not be cut back
         self._syncer: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
@@ -101,6 +102,16 @@ class Spool:
         """Under which the store keeps how far this spool is applied."""
         return self._file.owner
 
+    @property
+    def number(self) -> int:
+        """The file that was last appended to; 0 before the first."""
+        return self._file.number
+
+    @property
+    def begins_file(self) -> bool:
+        """Whether the next record begins a file."""
+        return self._descriptor < 0 or self._doubtful or self._size >= self._file_bytes
+
     def append(self, data: bytes) -> None:
         """Write one record behind the others; whole or, when this raises, not at all.
 
@@ -108,7 +119,7 @@ class Spool:
             StoreFull: no room; a later try may succeed.
             StoreError: the file cannot be written.
         """
-        if self._descriptor < 0 or self._doubtful or self._size >= self._file_bytes:
+        if self.begins_file:
             self._next_file()
         try:
             written = os.write(self._descriptor, data)
@@ -138,6 +149,45 @@ class Spool:
             self._hand_to_syncer(partial(_sync, os.dup(self._descriptor), self._path))
             if not self._sync_s:
                 self._look_back()
+
+    def drop(self, before: int) -> None:
+        """Remove this session's files below a number: for an owner who applies them himself while he lives.
+
+        Args:
+            before: `number` at most, while anything is appended.
+
+        Raises:
+            StoreError: one can't be removed; a later call tries again.
+        """
+        while self._oldest < before:
+            path = self._directory / msgspec.structs.replace(self._file, number=self._oldest).name
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise _store_error(error, f"cannot remove {path}") from error
+            self._oldest += 1
+
+    def drop_all(self) -> None:
+        """Remove all that was appended: older files go, the last one is cut to nothing and goes on.
+
+        Raises:
+            StoreError: a file can't be removed; a later call tries again.
+        """
+        if self._descriptor >= 0 and self._size:
+            self._size = 0
+            self._cut_back()
+        self.drop(self._file.number)
+
+    def discard(self) -> None:
+        """Remove all files, and let go of them; a second call does nothing.
+
+        Raises:
+            StoreError: one can't be removed; whoever follows finds it.
+        """
+        try:
+            self.drop(self._file.number + 1)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Sync and let the writer have the rest; a second call does nothing.

@@ -51,6 +51,8 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     detail: Detail = Detail.NAMES  # how much headers say of why
     policy: InForce
     counters: CounterWriter
+    # has what was counted survive the death of this process, by Unix seconds; never raises
+    written: Callable[[float], None] = lambda _now: None
     journal: Callable[[Entry], None]
     # is told of the policy that judged a message, before that is journaled
     ruled: Callable[[Policy], None] = lambda _policy: None

@@ -1,4 +1,7 @@
-"""One whole message, whatever door it came by: judged, answered, and then counted, journaled and logged.
+"""One whole message, whatever door it came by: judged, counted and journaled, answered, and then logged.
+
+What is counted and journaled is in the spools of this process before the answer goes out: whoever is killed then, nothing of a message that was
+answered is missing.  The journal comes first, so whatever is counted is journaled.
 
 The crash barrier of the content is here, and it is decided here what a message gets that nobody could judge: the finding `partial`, and
     451 4.3.2             where others' messages kept the loop busy: it is late by no fault of its own, and nothing is let in for that
@@ -51,7 +54,7 @@ def busy(reply: Reply) -> bool:
 async def judge(
     bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
 ) -> Reply:
-    """Judge a whole message, answer, and then count, journal and log it; never raises.
+    """Judge a whole message, count and journal it, answer, and then log it; never raises.
 
     Args:
         bench: of the worker.
@@ -114,6 +117,7 @@ def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy
     else:
         result = _unfinished(bench, why, policy)
     reply = answer(bench, result, message, envelope, ident, policy)
+    _keep(bench, result, policy, envelope, message, ident, now)
     asyncio.get_running_loop().call_soon(
         _settle, bench, result, policy, envelope, message, ident, now, deadline_s
     )
@@ -131,8 +135,10 @@ async def _judge(
     inquirer.end_message()
     if envelope.traps:
         reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
+    took = loop.time() - started
+    _keep(bench, result, policy, envelope, message, ident, now)
     # after the answer: the transport writes the reply before the loop comes to this
-    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, loop.time() - started)
+    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, took)
     return reply
 
 
@@ -218,6 +224,40 @@ def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:
     return unfinished(why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score)
 
 
+def _keep(
+    bench: Bench,
+    result: Scan | Verdict,
+    policy: Policy,
+    envelope: Envelope,
+    message: Gathered,
+    ident: int,
+    now: float,
+) -> None:
+    """Journal and count a message, so that it survives the death of this process."""
+    verdict = result.verdict if isinstance(result, Scan) else result
+    scanned = result if isinstance(result, Scan) else None
+    try:
+        if scanned is not None:
+            bench.ruled(scanned.policy)
+        bench.journal(entry_of(ident, now, policy, envelope, message.size, verdict, scanned))
+        if scanned is not None:
+            settle(
+                scanned.pieces,
+                scanned.counted,
+                bench.counters,
+                now=now,
+                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
+                vouching=vouching(
+                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
+                ),
+            )
+            if scanned.put_off is not None:
+                settle_put_off(scanned.put_off, bench.counters, now=now)
+            bench.written(now)
+    except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
+        log_fault(ident, error, Stage.CONTENT)
+
+
 def _settle(
     bench: Bench,
     result: Scan | Verdict,
@@ -233,30 +273,16 @@ def _settle(
     try:
         if scanned is not None:
             bench.tally.judged(verdict, took)
-            settle(
-                scanned.pieces,
-                scanned.counted,
-                bench.counters,
-                now=now,
-                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
-                vouching=vouching(
-                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
-                ),
-            )
             bench.wrote(envelope, scanned.counted, now)
             bench.sighted(scanned, now)
             if not is_own(envelope):
                 bench.tally.authenticated(scanned.evidence.identity)
-            if scanned.put_off is not None:
-                settle_put_off(scanned.put_off, bench.counters, now=now)
             bench.signed(scanned.signatures.signatures, now)
             for fault in (*scanned.faults, *scanned.failed):
                 event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
-            bench.ruled(scanned.policy)
-        bench.journal(entry_of(ident, now, policy, envelope, message.size, verdict, scanned))
-        if scanned is not None and counts(verdict):
-            bench.late(ident, scanned)
-    except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a count, not the mail
+            if counts(verdict):
+                bench.late(ident, scanned)
+    except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
         log_fault(ident, error, Stage.CONTENT)
     log_verdict(
         bench,

@@ -98,6 +98,7 @@ class Flushed(Protocol):
     def dropped(self) -> int: ...
     @property
     def stuck(self) -> bool: ...
+    def write(self, now: float) -> int: ...
     def flush(self, now: float) -> int: ...
 
 
@@ -210,6 +211,7 @@ class Worker:
                 detail=Detail(self._settings.headers.reason),
                 policy=self._policy,
                 counters=counters,
+                written=partial(self._write, counters),
                 journal=journal.append,
                 ruled=Ruled(journal).note,
                 numbers=numbers,
@@ -363,9 +365,16 @@ class Worker:
             self._flush_once(counters)
 
     def _flush_once(self, counters: Flushed) -> None:
+        self._told(counters, partial(counters.flush, time.time()))
+
+    def _write(self, counters: Flushed, now: float) -> None:
+        """Have what a message counted survive the death of this process."""
+        self._told(counters, partial(counters.write, now))
+
+    def _told(self, counters: Flushed, hand_over: Callable[[], int]) -> None:
         """Counts that can't be written wait in memory until that is full; both are said once, and once when it is over."""
         try:
-            counters.flush(time.time())
+            hand_over()
         except StoreError as error:
             if str(error) != self._trouble:
                 event(log, logging.ERROR, "counters wait in memory", error=error)

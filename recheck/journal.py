@@ -1,15 +1,17 @@
 """The journal: the record of every verdict, with the evidence to repeat it.
 
-`append` packs an entry and returns; one task writes what waits, a batch in each transaction, after the answer to
-the mail server was given. Any number of processes write one file: each transaction takes SQLite's write lock at its
-start (BEGIN IMMEDIATE) and holds it for milliseconds.
+`append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before the mail server is
+answered. One task writes what waits into SQLite, a batch in each transaction. Any number of processes write one file:
+each transaction takes SQLite's write lock at its start (BEGIN IMMEDIATE) and holds it for milliseconds. What a process
+has left in its spool when it died, any other takes over, within half a second (`recheck.taking_over`).
 
 When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory, `WAITING_BYTES` of
 them in each process; above that the oldest are dropped, counted in `lost` and logged as an error, once and then each
-minute. Writing is tried again, every ten seconds at most, and goes on by itself.
+minute. Writing is tried again, every ten seconds at most, and goes on by itself. When the spool can't be written, an
+error says so, and what is answered until it can is kept in memory alone.
 
-What can be lost: what waited less than `batch_s` when the process is killed; what SQLite had not yet synced when the
-machine loses power (the file stays whole); what was dropped as above. Nothing else.
+What can be lost: what SQLite had not yet synced when the machine loses power (the file stays whole); what was dropped
+as above; of a process that is killed while its spool can't be written, what waited less than `batch_s`. Nothing else.
 
 From a piece to the messages that carry it: `recheck.index`, which follows the table `arrival`.
 """
@@ -17,14 +19,15 @@ From a piece to the messages that carry it: `recheck.index`, which follows the t
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import aiosqlite
 
@@ -33,15 +36,24 @@ from oborona.errors import StoreError
 from oborona.recheck import ident, purging, rows, schema, writing
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.reading import Reader, on_its_thread
+from oborona.recheck.spool_record import Spooled, Waiting, pack_policy
+from oborona.recheck.spooled import FOLDER, JournalSpool
+from oborona.recheck.taking_over import take_over
 from oborona.recheck.trouble import Trouble
 from oborona.whole_file import InPlace
 
-BATCH_S: Final = 0.25  # bounds what kill -9 loses; at 100 messages a second a batch of 25. As the setting
+BATCH_S: Final = 0.25  # at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
 WINDOW_S: Final = 86_400.0  # that a second look follows
 WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
 
-Waiting = rows.Row | rows.LateRow | rows.WentRow
+
+class _Taken(NamedTuple):
+    """A row that is not in SQLite yet."""
+
+    row: Waiting
+    file: int  # of the spool that has it, or a later one
+
 
 _log = logging.getLogger("oborona.journal")
 
@@ -67,6 +79,9 @@ async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
         db.close()  # it was begun, or set aside, meanwhile
 
 
+_KNOWN: Final = "SELECT id FROM verdict WHERE id IN (SELECT value FROM json_each(?))"
+
+
 class Journal(Reader):
     """The journal of one process that writes it.
 
@@ -82,7 +97,7 @@ class Journal(Reader):
         self.written = 0  # entries committed since the start
         self._batch_s = batch_s
         self._clock = clock
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[_Taken] = deque()
         self._waiting_bytes = 0
         self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
         self._unfit: Exception | None = None  # the last entry that could not be packed or stored
@@ -92,6 +107,12 @@ class Journal(Reader):
         self._closing = False
         self._transaction = asyncio.Lock()  # one connection, one transaction at a time
         self._trouble = Trouble(path)
+        self._folder = path.with_name(FOLDER)
+        self._spool = JournalSpool(self._folder)
+        self._spool_trouble = ""  # said once
+        self._taking_over = asyncio.create_task(
+            take_over(self._folder, self._write_left), name="journal-spools"
+        )
         self._task = asyncio.create_task(self._run(), name="journal")
 
     @classmethod
@@ -120,7 +141,7 @@ class Journal(Reader):
         return len(self._waiting)
 
     def append(self, entry: Entry) -> None:
-        """Take an entry, to be written within `batch_s`; never waits, and never raises for what a peer sent.
+        """Take an entry: into the spool now, into the file within `batch_s`; never raises for what a peer sent.
 
         Call it on the loop that opened the journal.
 
@@ -145,21 +166,41 @@ class Journal(Reader):
             asks: `recheck.asks.asks` of it.
         """
         self._policies[version] = asks
+        self._spooled(pack_policy(version, asks))
 
     def _take(self, packed: Callable[[], Waiting]) -> None:
         if self._closing:
             raise RuntimeError("the journal is closed")
         try:
             row = packed()
+            file = self._spooled(row)
         except Exception as error:  # noqa: BLE001 - our own bug must not stop mail; logged by the task
             self._drop_unfit(error)
             return
-        self._waiting.append(row)
+        self._waiting.append(_Taken(row, file))
         self._waiting_bytes += row.bytes
         self._drop_excess()
         self._wake.set()
         if len(self._waiting) == BATCH_ROWS and not self._trouble.pause:
             self._hurry.set()
+
+    def _spooled(self, row: Spooled) -> int:
+        """Write a row into the spool; return the file that has it. Where that can't be, it is said, and the row is kept in memory alone.
+
+        Raises:
+            Exception: the row is not what its types say: our own bug.
+        """
+        try:
+            file = self._spool.append(row)
+        except StoreError as error:
+            if str(error) != self._spool_trouble:
+                self._spool_trouble = str(error)
+                _log.error("journal: %s; mail goes on, and what is answered is kept in memory alone", error)
+            return self._spool.number
+        if self._spool_trouble:
+            self._spool_trouble = ""
+            _log.warning("journal: the spool is written again")
+        return file
 
     async def flush(self) -> None:
         """Write everything that was appended before this call.
@@ -177,8 +218,10 @@ class Journal(Reader):
         await done
 
     async def close(self) -> None:
-        """Write everything and let the file go; what can't be written now is lost, counted and logged."""
+        """Write everything and let the file go; what can't be written now waits in the spool for who follows, and is logged."""
         self._closing = True
+        self._taking_over.cancel()
+        await asyncio.wait({self._taking_over})
         self._hurry.set()
         self._wake.set()
         await asyncio.wait({self._task})
@@ -270,7 +313,7 @@ class Journal(Reader):
                 break
             if self._waiting:
                 self._wake.set()
-        self.lost += len(self._waiting)
+        self._close_spool()
         self._waiting.clear()
         self._trouble.over(lost=self.lost)
 
@@ -280,7 +323,7 @@ class Journal(Reader):
         while self._waiting and failure is None:
             batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
             try:
-                await self._write(batch)
+                await self._write([one.row for one in batch])
             except sqlite_file.ERRORS as error:
                 failure = schema.met(error, self.path)
             except StoreError as error:
@@ -289,7 +332,8 @@ class Journal(Reader):
                 _log.exception("journal: a fault of ours; the entries wait")
                 failure = StoreError(f"{self.path}: {error}")
             else:
-                self._waiting_bytes -= sum(row.bytes for row in batch)
+                self._waiting_bytes -= sum(one.row.bytes for one in batch)
+                self._drop_spooled()
                 continue
             self._waiting.extendleft(reversed(batch))
             self._drop_excess()
@@ -302,9 +346,47 @@ class Journal(Reader):
             self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
         return failure
 
-    async def _write(self, batch: list[Waiting]) -> None:
-        """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written."""
-        policies = dict(self._policies)
+    def _drop_spooled(self) -> None:
+        """Drop of the spool what SQLite has."""
+        try:
+            self._spool.written(self._waiting[0].file if self._waiting else None)
+        except StoreError as error:
+            _log.warning("journal: %s", error)
+
+    def _close_spool(self) -> None:
+        """Let the spool go, with what SQLite has not taken."""
+        if self._waiting and self._spool_trouble:
+            self.lost += len(self._waiting)
+        elif self._waiting:
+            _log.error("journal: %d entries wait in %s for the next start", len(self._waiting), self._folder)
+        try:
+            self._spool.close(written=not self._waiting)
+        except StoreError as error:
+            _log.warning("journal: %s", error)
+
+    async def _write_left(self, batch: Sequence[Waiting], policies: Mapping[str, Mapping[str, str]]) -> int:
+        """Write rows that another took, but those that it had written itself; return how many entries these are.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
+        try:
+            known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
+            fresh = [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]
+            await self._write(fresh, policies)
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
+        return sum(isinstance(row, rows.Row) for row in fresh)
+
+    async def _write(self, batch: list[Waiting], more: Mapping[str, Mapping[str, str]] = {}) -> None:
+        """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written.
+
+        Args:
+            batch: of this process, or of one that died.
+            more: what the rules of policies ask, beside what was appended here.
+        """
+        policies = {**more, **self._policies}
         try:
             async with self._transaction:
                 try:
@@ -320,7 +402,7 @@ class Journal(Reader):
                 self._drop_unfit(error)
                 return
             for row in batch:
-                await self._write([row])
+                await self._write([row], more)
             return
         self.written += added
         for version in policies:
@@ -331,7 +413,7 @@ class Journal(Reader):
 
     def _drop_excess(self) -> None:
         while self._waiting_bytes > WAITING_BYTES and self._waiting:
-            self._waiting_bytes -= self._waiting.popleft().bytes
+            self._waiting_bytes -= self._waiting.popleft().row.bytes
             self.lost += 1
 
     def _drop_unfit(self, error: Exception) -> None:

@@ -52,6 +52,13 @@ class Row(NamedTuple):
     names: tuple[str, ...]
     bytes: int  # what it takes in memory, about
 
+    @property
+    def ident(self) -> int:
+        """The entry's id."""
+        number = self.verdict[0]
+        assert isinstance(number, int)
+        return number
+
 
 class LateRow(NamedTuple):
     """What was found late, ready to be written."""

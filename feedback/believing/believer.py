@@ -33,9 +33,9 @@ from oborona.sqlite_file import ERRORS
 
 AT_ONCE: Final = 16  # events with a message of their own: 50 ms
 AT_ONCE_SMALL: Final = 200  # reads and deletions
-JOURNAL_S: Final = (
-    1.0  # that an event waits for the entry of its message: the journal writes four times a second
-)
+JOURNAL_S: Final = 5.0
+"""That an event waits for the entry of its message: the journal is written four times a second, and what a process that was killed has left is
+taken over by another within a second, or by the next start."""
 LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
 TIDY_S: Final = 60.0
 TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds

@@ -115,7 +115,7 @@ def added(reply: Reply) -> dict[str, str]:
     return {edit.name: edit.value for edit in reply.edits if isinstance(edit, AddHeader)}
 
 
-async def test_a_message_is_answered_first_and_then_counted_journaled_and_logged(
+async def test_a_message_is_counted_and_journaled_before_the_answer_and_logged_after_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = Table(tmp_path)
@@ -126,12 +126,13 @@ async def test_a_message_is_answered_first_and_then_counted_journaled_and_logged
     await table.session.rcpt("bob@b.example", ())
     table.session.learn({"i": "QUEUE1"})
     reply = await table.session.end_of_message(gathered(b"", b"hi"))
-    assert not table.journal, "the answer comes first"
+    (entry,) = table.journal
+    assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
+    assert [record for record in caplog.records if record.getMessage() == "verdict"] == []
     await asyncio.sleep(0)
 
     assert reply.answer is Answer.ACCEPT
     assert added(reply)["X-Mras"] == "Ok"
-    (entry,) = table.journal
     assert entry.id == verify(added(reply)["X-Mras-Id"], KEY)
     assert (entry.queue_id, entry.client_ip, entry.helo) == ("QUEUE1", "192.0.2.7", "mail.a.example")
     assert (entry.sender, entry.recipients, entry.verdict) == (
@@ -141,7 +142,6 @@ async def test_a_message_is_answered_first_and_then_counted_journaled_and_logged
     )
     assert "text" not in entry.facts
     assert entry.facts["subject"] == "lunch again"
-    assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
     lines = [record for record in caplog.records if record.getMessage() == "verdict"]
     assert len(lines) == 1
 
