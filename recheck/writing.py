@@ -56,9 +56,13 @@ async def insert(
     late = [row.values for row in batch if isinstance(row, LateRow)]
     went = [row.values for row in batch if isinstance(row, WentRow)]
     names = {row.shape: row for row in entries if row.shape is not None}  # the last of each: ids grow
+    # The verdicts last: who reads on this connection meanwhile, as the delivery listener does, finds an entry whole or not yet.
+    await db.executemany(
+        _NAMES, [(shape, rows.names_json(row.names), row.evidence[0]) for shape, row in names.items()]
+    )
+    await db.executemany(_EVIDENCE, [row.evidence for row in entries])
     cursor = await db.executemany(_VERDICT, [row.verdict for row in entries])
     added = max(0, cursor.rowcount)  # -1 for none to insert
-    await db.executemany(_EVIDENCE, [row.evidence for row in entries])
     if entries:
         await db.execute(_ARRIVAL, (0, json.dumps([row.verdict[0] for row in entries])))
     if late:
@@ -66,9 +70,6 @@ async def insert(
         await db.execute(_ARRIVAL, (1, json.dumps([values[0] for values in late])))
     if went:
         await db.executemany(_WENT, went)
-    await db.executemany(
-        _NAMES, [(shape, rows.names_json(row.names), row.evidence[0]) for shape, row in names.items()]
-    )
     for version, asks in policies.items():
         await db.execute(_POLICY, (version, rows.asks_json(asks)))
     if policies:

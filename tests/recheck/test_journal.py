@@ -326,3 +326,22 @@ async def test_a_reader_of_a_file_that_is_not_there_says_so(tmp_path: Path) -> N
     with pytest.raises(StoreError, match="there is no journal"):
         await Reader.open(tmp_path / "journal.db")
     assert not (tmp_path / "journal.db").exists()
+
+
+async def test_an_entry_that_is_found_is_found_whole_while_it_is_being_written(journal: Journal) -> None:
+    entries = [make_entry() for _ in range(400)]
+    found = []
+
+    async def look() -> None:
+        for entry in entries:
+            while (one := await journal.get(entry.id)) is None:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            found.append(one)
+
+    async def write() -> None:
+        for entry in entries:
+            journal.append(entry)
+            await asyncio.sleep(0.002)
+
+    await asyncio.gather(look(), write())
+    assert found == entries
