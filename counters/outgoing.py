@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from oborona.counters import batch
 from oborona.counters.buffer import ENTRIES, Buffer
 from oborona.counters.durability import SPOOL_SYNC_S, Durability
-from oborona.counters.record import KEY, PREFIXES, key_of
+from oborona.counters.record import HASH_BYTES, HEADS, key_of
 from oborona.counters.spool import FILE_BYTES, Spool
 from oborona.errors import StoreError
 from oborona.types import Amounts, Pieces, Prefix, Shingle
@@ -81,8 +81,11 @@ class Outgoing:
         self._last_now = now
         pairs: list[tuple[bytes, bytes]] = []
         if pieces.pairs:
-            first, pack = PREFIXES[prefix], KEY.pack
-            pairs = [(pack(first, *both), pack(first, *distinct)) for both, distinct in pieces.pairs]
+            heads = HEADS[prefix]
+            pairs = [
+                (heads[a] + b.to_bytes(HASH_BYTES), heads[c] + d.to_bytes(HASH_BYTES))
+                for (a, b), (c, d) in pieces.pairs
+            ]
         self.buffer.add(keys, pairs, amounts, now)
 
     def take_back(self, keys: list[bytes], amounts: Amounts, at: float) -> None:
@@ -231,5 +234,5 @@ class Adding:
 
 def keys_of(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:
     """Return the keys of shingles, in their order."""
-    first, pack = PREFIXES[prefix], KEY.pack
-    return [pack(first, *shingle) for shingle in shingles]
+    heads = HEADS[prefix]
+    return [heads[kind] + value.to_bytes(HASH_BYTES) for kind, value in shingles]

@@ -45,6 +45,11 @@ PREFIXES: Final = {
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
+HEADS: Final = {
+    prefix: tuple(bytes((number, kind)) for kind in range(256)) for prefix, number in PREFIXES.items()
+}
+"""The first two bytes of a key, by prefix and type: with a hash behind it a key takes two thirds of the time of `KEY.pack`."""
+HASH_BYTES: Final = KEY_BYTES - 2
 CELL_BYTES: Final = 8
 
 BUCKET_SHIFT: Final = 47

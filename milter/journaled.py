@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
-
-import msgspec
 
 from oborona.message.model import Mailbox
 from oborona.milter.trapping import readers
+from oborona.policy.facts import Facts
 from oborona.policy.known import asked
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan
@@ -17,6 +17,9 @@ from oborona.types import Envelope, Verdict
 
 NOT_KEPT: Final = frozenset({"known", "text", "rspamd_symbols", "spamd_symbols"})
 """Counts and what engines said are kept another way; the text is the mailbox's to keep, not ours."""
+
+_KEPT: Final = tuple(name for name in Facts.__struct_fields__ if name not in NOT_KEPT)
+_VALUES: Final = attrgetter(*_KEPT)
 
 
 def entry_of(
@@ -39,7 +42,7 @@ def entry_of(
         verdict: that was given.
         scanned: how it came about; None where there was no scan to the end.
     """
-    facts = {} if scanned is None else msgspec.structs.asdict(scanned.facts)
+    facts = {} if scanned is None else dict(zip(_KEPT, _VALUES(scanned.facts), strict=True))
     return Entry(
         id=ident,
         time=now,
@@ -59,7 +62,7 @@ def entry_of(
         header_from="" if scanned is None else _shown(scanned.message.from_),
         rules=verdict.rules,
         findings=verdict.findings,
-        facts={name: value for name, value in facts.items() if name not in NOT_KEPT},
+        facts=facts,
         shingles=() if scanned is None else scanned.pieces.shingles,
         policy_version=policy.version,
         partial=scanned is None or scanned.facts.partial,
