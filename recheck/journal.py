@@ -412,9 +412,13 @@ class Journal(Reader):
             _log.warning("journal: %d entries were there already, or share an id", known)
 
     def _drop_excess(self) -> None:
+        dropped = False
         while self._waiting_bytes > WAITING_BYTES and self._waiting:
             self._waiting_bytes -= self._waiting.popleft().row.bytes
             self.lost += 1
+            dropped = True
+        if dropped:
+            self._drop_spooled()  # it has the same bound
 
     def _drop_unfit(self, error: Exception) -> None:
         self.lost += 1

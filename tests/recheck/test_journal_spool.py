@@ -42,7 +42,12 @@ def one_of_each() -> list[Spooled]:
         decided_by="X",
     )
     went = Went(id=entry.id, recipient="j\udcffe@example.test", spam=True, time=2.0)
-    return [rows.pack(entry), rows.pack_late(late), rows.pack_went(went), pack_policy("1", {"A": "x", "B\ud800": "y"})]
+    return [
+        rows.pack(entry),
+        rows.pack_late(late),
+        rows.pack_went(went),
+        pack_policy("1", {"A": "x", "B\ud800": "y"}),
+    ]
 
 
 def abandoned(folder: Path, entries: list[Entry]) -> Path:
@@ -186,6 +191,22 @@ def test_a_spool_has_a_bound(tmp_path: Path) -> None:
     spool.written(None)
     spool.append(row)
     spool.close(written=True)
+
+
+async def test_what_is_dropped_from_memory_leaves_the_spool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oborona.recheck.journal.WAITING_BYTES", 20_000)
+    monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.01)
+    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+        journal._spool = JournalSpool(tmp_path / FOLDER, file_bytes=2000)
+        with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            for _ in range(200):
+                journal.append(make_entry())
+            assert journal.lost > 100
+            assert sum(one.stat().st_size for one in (tmp_path / FOLDER).iterdir()) < 20_000
+            other.execute("ROLLBACK")
 
 
 async def test_a_full_disk_is_told_once_and_mail_goes_on(
