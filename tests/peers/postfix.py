@@ -36,7 +36,7 @@ SEND_S: Final = 60.0  # a socket's patience in one SMTP session
 _QUEUE_FOLDERS: Final = (
     "active", "bounce", "corrupt", "defer", "deferred", "flush", "hold", "incoming", "private", "saved", "trace",
 )  # fmt: skip
-_MASTER_CF: Final = """\
+MASTER_CF: Final = """\
 127.0.0.1:{port} inet n - n - - smtpd
 pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
@@ -96,7 +96,7 @@ class Postfix:
         milter_default_action: str = "tempfail",
         virtual_transport: str = "discard:",
         main: Mapping[str, str] | None = None,
-        master: str = _MASTER_CF,
+        master: str = MASTER_CF,
     ) -> None:
         self._services = master
         self.port = free_port()
