@@ -142,9 +142,8 @@ def looked(
 def decided(state: Path) -> bool:
     """Tell whether all that was said is decided, and what follows is done."""
     with closing(sqlite3.connect(state / EVENTS)) as db:
-        return db.execute("SELECT count(*) FROM event WHERE decided IS NULL OR done < turn").fetchone() == (
-            0,
-        )
+        (open_,) = db.execute("SELECT count(*) FROM event WHERE decided IS NULL OR done < turn").fetchone()
+    return bool(open_ == 0)
 
 
 def _ident(text: str) -> int:
