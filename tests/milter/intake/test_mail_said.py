@@ -170,7 +170,9 @@ async def test_a_login_without_a_domain_has_a_template() -> None:
 
 
 @pytest.mark.parametrize(
-    "ident", ["", "0000000000007.AAAAAAAAAAAAAAAA", sign(OURS, b"x" * 32), sign(999, KEY)]
+    "ident",
+    ["", "0000000000007.AAAAAAAAAAAAAAAA", sign(OURS, b"x" * 32), sign(999, KEY)],
+    ids=["none", "unsigned", "of another key", "of no entry"],
 )
 async def test_a_report_without_our_id_is_nobody_s(ident: str) -> None:
     assert not (await one(bench(report_entry()), letter(forwarded(spam()), ident=ident))).events
