@@ -42,6 +42,9 @@ MAX_READINGS: Final = 16  # signs of @ in a From field that are looked at; hones
 _LOCAL: Final = re.compile(r"[^\s\"'<>()\[\],:;@\\]+\Z")  # what stands before an @ without quotes
 MAX_LOCAL: Final = 64  # RFC 5321 s4.5.3.1.1
 _DOMAIN: Final = re.compile(r"(?:[\w-]{1,63}\.)+(?=[\w-]*[^\W\d_])[\w-]{1,63}")
+_SHOWN: Final = str.maketrans("\uff20\ufe6b\u3002\uff0e\uff61", "@@...", "\xad\u200b\u200c\u200d\u2060\ufeff")
+"""Signs that look like those of an address, as these; and such as nobody sees."""
+_APART: Final = re.compile(r" ?@ ?| (?=[.]\w)")  # RFC 5322 s4.4 allows white space and comments here
 
 
 def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
@@ -110,6 +113,7 @@ def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
 
     """
     found = parse(value, limit, findings)
+    value = value.translate(_SHOWN)
     if "@" not in value and "=?" not in value:
         return found
     usable = [box for box in found if _DOMAIN.fullmatch(box.domain)]
@@ -118,7 +122,7 @@ def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
     angles, outside = _outside(value)
     readings = _addresses(angles) or _addresses(outside)
     if not readings and not usable:
-        readings = _addresses(value) or _addresses(" ".join(decode_words(value, findings).split()))
+        readings = _addresses(value) or _addresses(decode_words(value, findings).translate(_SHOWN))
     known = {box.domain for box in usable}
     more = {address: domain for address, domain in readings[:limit] if domain not in known}
     if more:
@@ -141,6 +145,7 @@ def _outside(value: str) -> tuple[str, str]:
 
 def _addresses(text: str) -> list[tuple[str, str]]:
     """Return what looks like an address, and the domain of each."""
+    text = _APART.sub(lambda match: match[0].strip(), " ".join(text.split()))
     found: list[tuple[str, str]] = []
     at = text.find("@")
     for _ in range(MAX_READINGS):
