@@ -136,10 +136,13 @@ def set_apart(spam_score: float) -> Verdict:
 
     Args:
         spam_score: the threshold.
+
+    Returns:
+        No score of its own: a reader who has a higher threshold of spam has none for what nobody looked into.
     """
     return Verdict(
         action=Action.SPAM,
-        score=spam_score,
+        score=0.0,
         line=spam_score,
         decided_by=SET_APART,
         findings=(Finding(PARTIAL, SET_APART),),

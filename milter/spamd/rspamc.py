@@ -35,9 +35,6 @@ def trouble(words: str) -> bytes:
     return f"RSPAMD/1.3 {PROTOCOL} EX_PROTOCOL {plain}\r\n".encode("ascii")
 
 
-TOO_BUSY: Final = trouble("Too busy, try again later")
-
-
 def answer(request: Request, reply: Reply, name: str) -> bytes:
     """Return the answer to a message.
 
@@ -70,6 +67,10 @@ def _lines(metric: str, action: str, rest: str) -> bytes:
 
 def _action(answer: Answer, judged: Judged) -> str:
     return _REFUSALS.get(answer) or ("no action" if judged.verdict.action is Action.ACCEPT else "add header")
+
+
+TOO_BUSY: Final = _lines(_BUSY, "soft reject", f"{_PUT_OFF}\r\n")
+"""As to any message that nobody judged: what is no answer would be decided by what the mail server does without a filter."""
 
 
 def _words(reply: Reply) -> str:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from oborona.message.hashing import Type
+from oborona.policy.decide import set_apart
 from oborona.policy.personal import (
     MOST_ASKED,
     PERSONAL,
@@ -111,6 +112,12 @@ def test_what_was_put_off_or_is_unfinished_stays_that() -> None:
     strict = Personal("joe@b.example", 0.5)
     partial = letter(0, decided_by="partial")
     assert outcome(partial, strict, NOW).decided_by == "partial"
+
+
+def test_what_was_not_looked_into_is_filed_for_whoever_is_lenient() -> None:
+    apart = set_apart(100.0)
+    given = letter(apart.score, action=apart.action, decided_by=apart.decided_by)
+    assert outcome(given, Personal("joe@b.example", 2.0), NOW).action is Action.SPAM
 
 
 def test_another_readers_word_is_none_of_this_one() -> None:

@@ -334,3 +334,5 @@ async def test_without_room_a_request_is_put_off_and_the_room_comes_back(house: 
         assert await house.ask(request("CHECK", small)) == GOOD
     packed = request("CHECK", zlib.compress(large), "SPAMC/1.5", "Compress: zlib")
     assert await house.ask(packed) == spamc.TOO_BUSY
+    answer = await house.ask(request("CHECK", large, "RSPAMC/1.3"))
+    assert answer.endswith(b"\r\nAction: soft reject\r\n4.3.2 Too busy, try again later\r\n")
