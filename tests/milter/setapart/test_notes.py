@@ -197,6 +197,9 @@ def test_another_message_is_another() -> None:
         letter(body="x" * 5001),
         letter(body="y" + "x" * 4999),
         letter(body="x" * 4999 + "y"),
+        letter(
+            body="x" * 2500 + "y" + "x" * 2499
+        ),  # what might have been made to be taken for somebody else's
         letter(head="Subject: Lunch\r\n"),
     ]
     assert len({identity_of(one, "a") for one in all_of_them}) == len(all_of_them)
