@@ -4,6 +4,7 @@ Whoever knows an address for a trap can use it against others, and whoever has t
 
     a rule that asks for a trap fact, itself or by way of others     is told nowhere, nor is its part of the score
     words that may hold traps (of karma, of entities, of RepIP)      are told without their number
+    the final model, whose probability is told                       knows neither such rules nor such facts: their part stands beside its own
 
 by whatever `headers.reason` says, for rules of the site and of scripts, too: which facts a rule names decides (`oborona.policy.private`), and nobody has to mark it.
 
@@ -13,7 +14,7 @@ Known limit: what a verdict does can be seen.  Of a text whose other rules bring
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -58,26 +59,32 @@ def outward(verdict: Verdict, policy: Silent) -> Verdict:
     ]
     if not hidden and not silent:
         return verdict
-    told = tuple(
+    shown = tuple(
         msgspec.structs.replace(hit, say=_NUMBER.sub("", hit.say)) if hit in silent else hit
         for hit in verdict.rules
         if hit.name not in private
     )
     if not hidden:
-        return msgspec.structs.replace(verdict, rules=told)
+        return msgspec.structs.replace(verdict, rules=shown)
     score = round(verdict.score - sum(hit.score for hit in hidden if hit.mode is Mode.LIVE), 2)
     if verdict.action in (Action.SPAM, Action.REJECT):
         score = max(score, verdict.line)
     return msgspec.structs.replace(
         verdict,
         score=score,
-        rules=told,
-        decided_by=_decided_by(verdict, told) if verdict.decided_by in private else verdict.decided_by,
+        rules=shown,
+        decided_by=_decided_by(verdict, shown) if verdict.decided_by in private else verdict.decided_by,
         would=None,  # it would have been something else without them
     )
 
 
-def _decided_by(verdict: Verdict, told: tuple[RuleHit, ...]) -> str:
+def told(hits: Sequence[RuleHit], policy: Silent) -> list[RuleHit]:
+    """Return the hits that others may know of."""
+    private = policy.private
+    return [hit for hit in hits if hit.name not in private]
+
+
+def _decided_by(verdict: Verdict, shown: tuple[RuleHit, ...]) -> str:
     if verdict.action is Action.ACCEPT:
         return BELOW
-    return next((hit.name for hit in told if hit.mode is Mode.LIVE and hit.score > 0), POLICY)
+    return next((hit.name for hit in shown if hit.mode is Mode.LIVE and hit.score > 0), POLICY)

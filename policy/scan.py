@@ -43,6 +43,7 @@ from oborona.policy.memory import Memory, Old
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
+from oborona.policy.outward import told
 from oborona.policy.own import is_own, own_name
 from oborona.policy.pasts import Judgements, Pasts, judge_pasts
 from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers, unproved
@@ -458,7 +459,7 @@ def weighed_up(
         final: the final model in force.
     """
     held = capped(hits, policy.groups)
-    weighed = final.weigh(facts, held, policy.final, policy.verdict)
+    weighed = final.weigh(facts, told(held, policy), policy.final, policy.verdict)
     karma = karma_hits(facts, held, policy.karma, policy.groups)
     return (capped([*hits, *karma], policy.groups) if karma else held), weighed
 

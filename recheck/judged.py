@@ -27,6 +27,7 @@ from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED, match, shadowed, uncounted
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.ports import FinalModel, Untaught
+from oborona.policy.outward import told
 from oborona.policy.personal import PERSONAL
 from oborona.policy.rules import MAX_SCORE, Rule
 from oborona.policy.scripts.scripts import SCRIPT_FAILED, Judged
@@ -203,7 +204,8 @@ class Judge:
     def _weighed(self, facts: Facts, hits: Sequence[RuleHit]) -> tuple[Sequence[RuleHit], dict[str, str]]:
         """Return the final model's part, or why it can't be told."""
         try:
-            return self._final.weigh(facts, hits, self._policy.final, self._policy.verdict), {}
+            seen = told(hits, self._policy)
+            return self._final.weigh(facts, seen, self._policy.final, self._policy.verdict), {}
         except NotKept as error:
             return (), {FINAL_MODEL: str(error)}
 

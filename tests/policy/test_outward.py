@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.facts import Facts
 from oborona.policy.headers import Detail, ours
+from oborona.policy.known import Known
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.outward import outward
+from oborona.policy.rules import VerdictLines
+from oborona.policy.scan import weighed_up
+from oborona.policy.tables import FinalTable
 from oborona.types import Action, Mode, RuleHit, Verdict
 
 SHIPPED = load_policy(Path(__file__).parents[2] / "etc/policy.d", SCHEMA)
@@ -50,6 +56,19 @@ def test_headers_are_those_of_a_message_that_knows_of_no_trap(detail: Detail) ->
         hit("FILE_TRAPPED", 40, "this file came to traps 2 times", Mode.SHADOW),
     )
     assert ours(outward(trapped, SHIPPED), "id", detail) == ours(outward(plain, SHIPPED), "id", detail)
+
+
+def test_the_final_model_says_of_mail_to_a_trap_what_it_says_of_the_same_mail_to_people() -> None:
+    class Final:
+        def weigh(
+            self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        ) -> tuple[RuleHit, ...]:
+            return (hit("FINAL_MODEL", 20.0, f"rules alone {sum(one.score for one in hits):g}"),)
+
+    text, trap = hit("MASS_TEXT", 30), hit("TRAP_BESIDE", 60, "1 of 2 recipients are traps")
+    found = [weighed_up(hits, Facts(known=Known()), SHIPPED, Final()) for hits in ([text], [text, trap])]
+    to_people, to_trap = (outward(verdict(*hits, *weighed), SHIPPED) for hits, weighed in found)
+    assert to_trap == to_people
 
 
 @pytest.mark.parametrize(("action", "line"), [(Action.SPAM, 100), (Action.REJECT, 200)])

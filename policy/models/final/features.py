@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from oborona.errors import OboronaError
 from oborona.policy.expression.schema import METRICS, WINDOWS, Kind, Schema
 from oborona.policy.facts import Facts
+from oborona.policy.private import is_private
 from oborona.types import Mode, RuleHit
 
 SCORE: Final = "score"
@@ -88,7 +89,7 @@ def general(schema: Schema) -> tuple[str, ...]:
     """Return the features that every message has, in their order."""
     found = [SCORE]
     for fact in schema.facts:
-        if fact.name in UNSEEN or fact.name.startswith(_OF_TIME):
+        if fact.name in UNSEEN or fact.name.startswith(_OF_TIME) or is_private([fact.name]):
             continue
         if fact.kind in (Kind.NUMBER, Kind.CONDITION):
             found.append(fact.name)
@@ -168,9 +169,11 @@ class Reader:
             count = _count(match, schema)
             if count is None:
                 return False
-            self._counts.append((place, count))
+            if not is_private([name]):
+                self._counts.append((place, count))
         elif name in facts and facts[name].kind in (Kind.NUMBER, Kind.CONDITION):
-            self._numbers.append((_attribute(name), place))
+            if not is_private([name]):  # 0 in a model of a version that saw it
+                self._numbers.append((_attribute(name), place))
         else:
             return False
         return True

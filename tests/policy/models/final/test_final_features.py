@@ -16,8 +16,8 @@ from oborona.policy.fact_table import SCHEMA, TABLE
 from oborona.policy.facts import Facts
 from oborona.policy.known import Known
 from oborona.policy.models.final.features import NAME, Reader, UnknownFeature, general, particular
-from oborona.types import RuleHit
-from tests.policy.models.final.made import facts, hits
+from oborona.types import Metric, RuleHit, Shingle
+from tests.policy.models.final.made import counts, facts, hits
 
 
 def test_what_was_seen_at_training_is_what_is_read_in_the_scan() -> None:
@@ -48,6 +48,17 @@ def test_numbers_conditions_and_counts_are_read_as_they_are() -> None:
     assert read[6] == pytest.approx(found.spam_share(14, 2))
     assert Reader(["score"], SCHEMA).read(found, fired)[0] == 40.5  # it does not see itself
     assert f"rule {NAME}" not in particular(found, fired)
+
+
+def test_nothing_of_traps_is_seen_nor_read_for_a_model_that_saw_it() -> None:
+    assert not [name for name in general(SCHEMA) if "traps" in name]
+    shingle = Shingle(14, 1)
+    row = counts(9, 2)
+    for window in row:
+        window[Metric.TRAPS] = 5
+    found = Facts(known=Known([shingle], [row]), recipients_traps=1, mass_traps=3, text_words=17)
+    names = ["recipients.traps", "mass.traps", "count[From].day.traps", "text.words"]
+    assert list(Reader(names, SCHEMA).read(found, ())) == [0, 0, 0, 17]
 
 
 def test_nothing_that_names_people_the_site_or_the_time_is_seen() -> None:
