@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 
 from oborona.cli import main
 from oborona.message.model import Message
@@ -34,12 +35,12 @@ def leave() -> None:
     os._exit(3)
 
 
-def parse(raw: bytes, *, truncated: bool = False, regions: tuple[str, ...] = ()) -> Message:
+def parse(raw: bytes, *, truncated: bool, regions: tuple[str, ...], step: Callable[[], None]) -> Message:
     deadly = re.search(rb"^X-Deadly: ?(\w+)", raw, re.MULTILINE)
     if deadly:
         time.sleep(SLOW_S)
         {b"segv": segv, b"spin": spin, b"kill": kill, b"leave": leave}[deadly[1]]()
-    return whole(raw, truncated=truncated, regions=regions)
+    return whole(raw, truncated=truncated, regions=regions, step=step)
 
 
 if __name__ == "__main__":
