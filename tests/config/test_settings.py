@@ -105,6 +105,14 @@ def test_nothing_may_wait_longer_for_the_dns_than_a_verdict_may_take(
     assert right in str(refused.value)
 
 
+def test_who_computes_what_a_message_may_take_is_not_taken_for_hanging() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_settings(None, {"worker.scan_cpu_s": "8"})
+    words = "twice worker.scan_cpu_s = 8 (command line) must be less than worker.hung_s = 15 (default)"
+    assert words in str(refused.value)
+    assert load_settings(None, {"worker.scan_cpu_s": "8", "worker.hung_s": "17"}).settings.worker.hung_s == 17
+
+
 def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path, "[dns]\nmessage_s = 7\n")
     with pytest.raises(ConfigError) as refused:

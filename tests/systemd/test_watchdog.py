@@ -90,7 +90,7 @@ def test_workers_that_can_not_start_leave_the_watchdog_hungry_and_feed_it_when_t
 
 def test_workers_that_hang_are_replaced_before_the_service_manager_has_to(manager: Manager) -> None:
     """What hangs is fed for as long as it may be silent, and its successor after that: hungry it is only between them."""
-    with Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S}) as oborona:
+    with Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}) as oborona:
         manager.until(lambda: not manager.hungry)
         before = workers(oborona)
         for pid in before:

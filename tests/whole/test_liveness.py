@@ -47,7 +47,7 @@ def another(oborona: Oborona, name: str, before: int) -> bool:
 def test_workers_that_are_stopped_are_replaced_and_mail_is_answered() -> None:
     """One of two: mail goes by the other at once. Both: mail is answered by those who come for them, within what Postfix waits for us."""
     with (
-        Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S}) as oborona,
+        Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}) as oborona,
         Postfix(oborona.milter, main={"milter_connect_timeout": "30s"}) as postfix,
     ):
         for victims in (["worker-0"], ["worker-0", "worker-1"]):
@@ -83,6 +83,7 @@ def test_each_other_process_that_is_stopped_is_replaced(tmp_path: Path) -> None:
         {
             "worker.processes": 1,
             "worker.hung_s": HUNG_S,
+            "worker.scan_cpu_s": 1,
             "intake.listen": f"unix:{tmp_path}/feedback.sock",
             "export.folder": tables,
         }
@@ -108,7 +109,9 @@ def test_each_other_process_that_is_stopped_is_replaced(tmp_path: Path) -> None:
 
 def test_a_daemon_that_has_nothing_to_do_kills_nobody() -> None:
     """Everything idle for several times what a process may be silent."""
-    with Oborona({"worker.processes": 1, "worker.hung_s": HUNG_S, "intake.mail_listen": ""}) as oborona:
+    with Oborona(
+        {"worker.processes": 1, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1, "intake.mail_listen": ""}
+    ) as oborona:
         time.sleep(4 * HUNG_S)
         assert "hangs" not in oborona.log()
         assert len(re.findall('msg="process started"', oborona.log())) == len(

@@ -77,7 +77,7 @@ def others(postfix: Postfix) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("how", ["segv", "spin", "kill", "leave"])
 def test_a_message_kills_two_workers_and_is_answered_then(how: str) -> None:
-    settings = {"worker.processes": 2, "worker.hung_s": HUNG_S}
+    settings = {"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}
     with Mortal(settings) as oborona, Postfix(oborona.milter) as postfix:
         with others(postfix) as tries:
             assert until_taken(postfix, letter(1, how)) == 3

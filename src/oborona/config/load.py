@@ -78,6 +78,7 @@ def load_settings(
     settings = _settings({section: schema(**values[section]) for section, schema in SECTIONS.items()})
     _check_waits(settings, origins, places)
     _check_room(settings, origins, places)
+    _check_hung(settings, origins, places)
     check_reach(settings, origins, places)
     return Loaded(settings=settings, origins=origins, file=path)
 
@@ -105,6 +106,22 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
             line=place.line,
             column=place.column,
         )
+
+
+def _check_hung(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+    """Refuse to take a worker for hanging while it computes what one message may take, and the same for its head."""
+    work = settings.worker
+    if 2 * work.scan_cpu_s < work.hung_s:
+        return
+    names = ("worker.scan_cpu_s", "worker.hung_s")
+    place = next((places[name] for name in names if name in places), Place())
+    raise ConfigError(
+        f"twice {names[0]} = {work.scan_cpu_s:g} ({origins[names[0]]}) must be less than {names[1]} = {work.hung_s:g}"
+        f" ({origins[names[1]]}): else a worker is killed over a message that is hard to read",
+        file=place.file,
+        line=place.line,
+        column=place.column,
+    )
 
 
 def _check_room(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:

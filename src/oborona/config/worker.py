@@ -78,7 +78,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             ge=3,
             le=3600,
             description="A worker, the image reader or the intake that shows no sign of life for so long is killed and replaced; the other processes"
-            " are given ten times as long. Above the seconds that one scan may compute, below what the mail server waits for an answer.",
+            " are given ten times as long. More than twice `scan_cpu_s`, less than the mail server waits for an answer.",
         ),
     ] = 15.0
     drain_s: Annotated[
