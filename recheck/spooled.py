@@ -15,7 +15,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -156,7 +156,7 @@ def left(folder: Path) -> Iterator[Left]:
     """Yield the files of dead processes, the oldest of each first; the caller closes them.
 
     Raises:
-        StoreError: the folder or a file can't be read.
+        StoreError: the folder can't be read; or, behind all others, a file can't.
     """
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - of names alone, twice a second
@@ -172,20 +172,32 @@ def left(folder: Path) -> Iterator[Left]:
         elif name.endswith(UNNAMED) and (unborn := _locked(folder / name)) is not None:
             (folder / name).unlink(missing_ok=True)  # its process died while it made it
             os.close(unborn)
+    unreadable: StoreError | None = (
+        None  # another user's, who ran a command of ours: it holds nobody else's up
+    )
     for files in by_owner.values():
-        last = _locked(folder / files[-1].name)
-        if last is None:  # its process lives, or another takes it over
-            continue
-        following = msgspec.structs.replace(files[-1], number=files[-1].number + 1)
-        if (folder / following.name).exists():  # it lives, and went on in another file as we looked
-            os.close(last)
-            continue
-        for file in files[:-1]:
-            path = folder / file.name
-            descriptor = _locked(path)
-            if descriptor is not None:
-                yield Left(path, descriptor)
-        yield Left(folder / files[-1].name, last)
+        try:
+            yield from _left_by_one(folder, files)
+        except StoreError as error:
+            unreadable = unreadable or error
+    if unreadable is not None:
+        raise unreadable
+
+
+def _left_by_one(folder: Path, files: Sequence[SpoolFile]) -> Iterator[Left]:
+    last = _locked(folder / files[-1].name)
+    if last is None:  # its process lives, or another takes it over
+        return
+    following = msgspec.structs.replace(files[-1], number=files[-1].number + 1)
+    if (folder / following.name).exists():  # it lives, and went on in another file as we looked
+        os.close(last)
+        return
+    for file in files[:-1]:
+        path = folder / file.name
+        descriptor = _locked(path)
+        if descriptor is not None:
+            yield Left(path, descriptor)
+    yield Left(folder / files[-1].name, last)
 
 
 def _locked(path: Path) -> int | None:

@@ -33,9 +33,15 @@ async def take_over(folder: Path, write: Write) -> None:
     told = ""
     while True:
         try:
+            unread: StoreError | None = None
             for one in left(folder):
                 with closing(one):
-                    await _take_over_file(one, write)
+                    try:
+                        await _take_over_file(one, write)
+                    except StoreError as error:  # those behind it do not wait for it
+                        unread = unread or error
+            if unread is not None:
+                raise unread  # noqa: TRY301 - what is said of any of them
             told = ""
         except StoreError as error:
             if str(error) != told:

@@ -151,6 +151,26 @@ async def test_records_of_a_newer_version_are_kept_and_those_behind_them_taken(
     assert bytes(newer) in aside.read_bytes()
 
 
+async def test_a_file_that_cannot_be_read_holds_no_other_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    entry = make_entry()
+    name = abandoned(tmp_path / FOLDER, [entry]).name
+    of_another = tmp_path / FOLDER / f"0.{name.split('.')[1]}.00000001.spool"  # the first to be looked at
+    of_another.symlink_to(of_another)
+    async with await Journal.open(path) as journal:
+        for _ in range(100):
+            if await journal.get(entry.id) is not None:
+                break
+            await asyncio.sleep(0.05)
+        assert await journal.get(entry.id) is not None
+    said = [one.message for one in caplog.records if of_another.name in one.message]
+    assert len(said) == 1
+    assert of_another.is_symlink()
+
+
 async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
     spool = JournalSpool(tmp_path, file_bytes=1)  # each row in a file of its own
     for _ in range(3):
