@@ -74,7 +74,12 @@ def exim() -> Iterator[Exim]:
     Files(Export(folder=folder)).write(
         tables({ip_network(key): row for key, row in CLIENTS.items()}, SENDERS)
     )
-    macros = {"OBORONA_SOCKET": "/nowhere", "OBORONA_SPAMD": "/nowhere", "OBORONA_TABLES": folder}
+    macros = {
+        "OBORONA_SOCKET": "/nowhere",
+        "OBORONA_SPAMD": "/nowhere",
+        "OBORONA_TABLES": folder,
+        "OBORONA_AWAY": "accept",
+    }
     with Exim(macros) as running:
         yield running
     shutil.rmtree(folder)
@@ -172,7 +177,8 @@ def test_tables_that_are_not_there_refuse_nobody(exim: Exim) -> None:
 
 def test_the_daemon_keeps_its_tables_up_to_date(site: Site) -> None:
     ip = "192.0.2.99"
-    with site.exim("light", {"OBORONA_TABLES": str(site.tables), "OBORONA_SOCKET": "/nowhere"}) as exim:
+    macros = {"OBORONA_TABLES": str(site.tables), "OBORONA_SOCKET": "/nowhere", "OBORONA_AWAY": "accept"}
+    with site.exim("light", macros) as exim:
         eventually((site.tables / "clients.cdb").exists)
         assert exim.send(letter(), ip=ip)[-1].startswith("250 OK")
         run(site.oborona.state, "set", ip, "bad", "--reason", "said so")

@@ -115,12 +115,18 @@ def test_the_door_sees_the_message_as_it_was_sent(site: Site) -> None:
         ("refuse", "550 5.7.1 refused by the door"),
         ("lines", "550 5.7.1 Message refused as spam\n5.7.1 See https://mx.test/why"),
         ("tempfail", "451 4.7.1 try again later"),
-        ("fail", "451 4.7.1 Service unavailable - try again later"),
-        ("hang", "451 4.7.1 Service unavailable - try again later"),
+        ("fail twice", "451 4.3.0 Service unavailable, try again later"),
     ],
 )
 def test_answers_at_the_end_of_data(site: Site, order: str, reply: str) -> None:
     assert site.send(mail(order)) == ["250 2.1.0 Ok", "250 2.1.5 Ok", reply]
+
+
+@pytest.mark.parametrize("order", ["fail", "hang"])
+def test_what_a_door_does_not_judge_is_marked_by_it_all_the_same(site: Site, order: str) -> None:
+    reply = site.send(mail(order))[-1]
+    assert reply.startswith("250 2.0.0 Ok: queued as ")
+    assert "X-Mras-Reason: partial" in site.held(reply)
 
 
 def test_discarded_mail_is_taken_and_gone(site: Site) -> None:
@@ -163,7 +169,7 @@ def test_messages_of_one_smtp_session(site: Site) -> None:
         smtp.docmd("MAIL", "FROM:<two@b.test>")
         smtp.docmd("RCPT", "TO:<joe@example.test>")
         smtp.rset()
-        assert transaction(smtp, mail("fail"), "three@b.test", ["joe@example.test"])[-1].startswith("451")
+        assert transaction(smtp, mail("fail twice"), "three@b.test", ["joe@example.test"])[-1].startswith("451")
         assert transaction(smtp, mail(), "four@b.test", ["joe@example.test"])[-1].startswith("250")
     told = site.told()
     assert [r[1] for r in told if r[0] == "mail"] == [
@@ -173,7 +179,7 @@ def test_messages_of_one_smtp_session(site: Site) -> None:
         "four@b.test",
     ]
     ends = [r[1].encode("latin-1") for r in told if r[0] == "end"]
-    assert ends == [mail("refuse"), mail("fail"), mail()]
+    assert ends == [mail("refuse"), mail("fail twice"), mail()]
 
 
 def test_a_login_is_told(site: Site) -> None:

@@ -49,8 +49,8 @@ def test_postfix_understands_every_line(tmp_path: Path) -> None:
     assert "smtpd_milters = { inet:127.0.0.1:8890, " in LINES.as_understood(tmp_path)
 
 
-def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(postfix: QueuePostfix) -> None:
-    assert postfix.send(GTUBE)[-1].startswith("250 ")
+def test_mail_waits_while_oborona_is_away_and_is_judged_when_it_is_back(postfix: QueuePostfix) -> None:
+    assert postfix.send(GTUBE)[-1].startswith("451 4.7.1 ")
     door = {
         "doors.milter.listen": f"unix:{postfix.socket}",
         "doors.milter.socket_group": "postfix",
@@ -59,4 +59,4 @@ def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(postfi
     with Oborona({**door, "worker.processes": 1}):
         assert postfix.send(GTUBE)[-1].startswith("550 5.7.1 ")
         assert postfix.send(b"Subject: x\r\n\r\nhello\r\n")[-1].startswith("250 ")
-    assert postfix.send(GTUBE)[-1].startswith("250 ")
+    assert postfix.send(GTUBE)[-1].startswith("451 4.7.1 ")
