@@ -28,8 +28,8 @@ from oborona.milter.log import event
 from oborona.milter.meter import Meter
 from oborona.milter.probe import TOLD
 from oborona.milter.reply import Answer, Reply, refuse
-from oborona.policy.budget import OverBudgetError
-from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, SET_APART, unfinished
+from oborona.policy.budget import Course, OverBudgetError
+from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, PARTIAL, SET_APART, unfinished, with_findings
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
@@ -38,7 +38,7 @@ from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, scan
 from oborona.policy.settling import counts, settle, settle_put_off, vouching
 from oborona.recheck.ident import to_text
-from oborona.types import Action, Envelope, Span, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, Span, Stage, Verdict
 
 REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
 BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
@@ -155,6 +155,7 @@ async def _answered(
     """Return what was found of a message, and the answer to it; never raises."""
     result: Scan | Verdict
     lost_s = bench.crowd.pulse.lost_s
+    course = Course(meter)
     try:
         if len(message.headers) >= MAX_HEADERS:
             result = _too_many_headers(policy)
@@ -172,14 +173,24 @@ async def _answered(
                     inquirer,
                     now=now,
                     size=message.size,
-                    budget=meter,
+                    course=course,
                 )
                 result = await meter.run(flight.through(scanning))
                 result = trapping.judged(result, policy.traps.then)
         return result, answer(bench, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
-        result = _unfinished(bench, _why(bench, ident, error, lost_s), policy)
+        why = _why(bench, ident, error, lost_s)
+        if isinstance(error, TimeoutError) and course.scan is not None:
+            result = trapping.judged(_first(course.scan, why), policy.traps.then)
+        else:
+            result = _unfinished(bench, why, policy)
         return result, answer(bench, result, message, envelope, ident, policy)
+
+
+def _first(result: Scan, why: str) -> Scan:
+    """Return a scan with its first verdict, which says that something was still asked for: no answer to that makes less of what is known."""
+    verdict = with_findings(result.verdict, [Finding(PARTIAL, why)])
+    return msgspec.structs.replace(result, verdict=verdict)
 
 
 async def _trapped(

@@ -6,12 +6,15 @@ A scan asks its budget between its steps; who measures, and how, is the caller's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oborona.policy.engines import EngineSays
 from oborona.policy.evidence import Evidence
 from oborona.policy.signatures import Matched
 from oborona.types import Finding
+
+if TYPE_CHECKING:
+    from oborona.policy.scan import Scan
 
 HEAD_OCTETS: Final = (
     32 * 1024
@@ -55,7 +58,7 @@ class Course:
         budget: of the scan.
     """
 
-    __slots__ = ("_before", "_budget", "evidence", "findings", "said", "signatures", "step")
+    __slots__ = ("_before", "_budget", "evidence", "findings", "said", "scan", "signatures", "step")
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -65,6 +68,9 @@ class Course:
         self._before: tuple[Finding, ...] = ()  # of the whole message, where this goes on with its head
         self.signatures = Matched()
         self.said: tuple[EngineSays, ...] | None = None  # by other engines
+        self.scan: Scan | None = (
+            None  # with a first verdict: what is asked for after it may make another of it
+        )
 
     def ended(self, finding: Finding) -> None:
         """Go on from here with the head of the message, within the same budget once more."""

@@ -16,7 +16,7 @@ from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
 from oborona.message.shingles import NOBODY, Hasher, shingles
-from oborona.policy.budget import HEAD_OCTETS, Budget, Course, OverBudgetError, Unlimited
+from oborona.policy.budget import HEAD_OCTETS, Course, OverBudgetError, Unlimited
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
 from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED, decide, enforced, with_findings
@@ -127,7 +127,7 @@ async def scan(
     *,
     now: float,
     size: int = 0,
-    budget: Budget | None = None,
+    course: Course | None = None,
 ) -> Scan:
     """Judge a whole message.
 
@@ -139,7 +139,7 @@ async def scan(
         inquiry: asks the DNS.
         now: Unix seconds.
         size: bytes of the whole message; 0 = those of `raw`.
-        budget: what may be computed; None = as much as it takes.
+        course: has the budget, and keeps what is known for who waits no longer; None = it may take what it takes.
 
     Returns:
         The verdict with its evidence. One that used up its budget is the verdict on the message's head, with what was found of the whole by then and
@@ -150,7 +150,7 @@ async def scan(
         OverBudgetError: the head took as much again.
     """
     asking = site.engines.ask(raw, envelope, max(size, len(raw)), policy)
-    course = Course(budget or Unlimited())
+    course = course or Course(Unlimited())
     try:
         return await _scanned(raw, envelope, site, policy, inquiry, asking, course, now=now, size=size)
     except OverBudgetError as spent:
@@ -213,6 +213,7 @@ async def _scanned(
         size=max(size, message.size),
         said=course.said,
     )
+    course.scan = result
     if message.pictures and waits(
         result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
     ):

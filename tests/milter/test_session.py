@@ -26,11 +26,13 @@ from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import Detail
+from oborona.policy.personal import Nobody, Persons
 from oborona.policy.ports import CounterReader, Totals
 from oborona.policy.scan import Site
 from oborona.policy.watch import LivePolicy
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, verify
+from oborona.reputation.personal import Personal
 from oborona.types import Action, Client, Metric, Prefix, Shingle, Stage, Window
 from tests.asking import Table as Answers
 from tests.asking import inquirer
@@ -52,6 +54,7 @@ class Table:
         journal: Callable[[Entry], None] | None = None,
         site: str = "mx.test",
         pulse: Pulse | None = None,
+        persons: Persons | None = None,
         **settings: object,
     ) -> None:
         folder.mkdir(exist_ok=True)
@@ -65,7 +68,12 @@ class Table:
         self.journal: list[Entry] = []
         self.session = Session(
             Bench(
-                site=Site(name=site, hasher=Hasher(KEY), counters=counters or self.counts),
+                site=Site(
+                    name=site,
+                    hasher=Hasher(KEY),
+                    counters=counters or self.counts,
+                    persons=persons or Nobody(),
+                ),
                 settings=Work(**settings),  # type: ignore[arg-type]
                 contact="https://b.example/mail",
                 detail=Detail.FULL,
@@ -263,6 +271,25 @@ async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
         assert added(reply)["X-Mras-Reason"] == f"partial({why})"
     else:
         assert (reply.code, reply.enhanced) == (451, "4.7.1")
+
+
+class Slow:
+    """People whose lists are not told in time."""
+
+    async def of(self, address: str) -> Personal:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+
+@pytest.mark.parametrize(("text", "answer"), [(GTUBE, Answer.REJECT), (b"At noon?", Answer.ACCEPT)])
+async def test_a_verdict_that_was_reached_stands_when_what_is_asked_after_it_hangs(
+    tmp_path: Path, text: bytes, answer: Answer
+) -> None:
+    table = Table(tmp_path, persons=Slow(), deadline_s=0.3, on_failure="accept")
+    assert (await table.message(text)).answer is answer
+    (entry,) = table.journal
+    assert entry.decided_by == ("GTUBE" if answer is Answer.REJECT else "below-threshold")
+    assert [finding.evidence for finding in entry.findings if finding.name == "partial"] == ["deadline"]
 
 
 UNASKED = AddHeader("Authentication-Results", "mx.test; none", top=True)

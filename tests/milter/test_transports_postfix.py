@@ -169,7 +169,9 @@ def test_messages_of_one_smtp_session(site: Site) -> None:
         smtp.docmd("MAIL", "FROM:<two@b.test>")
         smtp.docmd("RCPT", "TO:<joe@example.test>")
         smtp.rset()
-        assert transaction(smtp, mail("fail twice"), "three@b.test", ["joe@example.test"])[-1].startswith("451")
+        assert transaction(smtp, mail("fail twice"), "three@b.test", ["joe@example.test"])[-1].startswith(
+            "451"
+        )
         assert transaction(smtp, mail(), "four@b.test", ["joe@example.test"])[-1].startswith("250")
     told = site.told()
     assert [r[1] for r in told if r[0] == "mail"] == [

@@ -9,7 +9,7 @@ import pytest
 
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.policy.budget import HEAD_OCTETS, OverBudgetError
+from oborona.policy.budget import HEAD_OCTETS, Course, OverBudgetError
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import Folders
@@ -65,7 +65,7 @@ async def judged(policy: Policy, raw: bytes, budget: Steps, helo: str = "mail.a.
     envelope = Envelope(
         client=Client(ip="192.0.2.7"), helo=helo, sender="ann@a.example", recipients=("bob@b.example",)
     )
-    return await scan(raw, envelope, site, policy, Silence(), now=NOW, budget=budget)
+    return await scan(raw, envelope, site, policy, Silence(), now=NOW, course=Course(budget))
 
 
 async def steps(policy: Policy, raw: bytes) -> int:
