@@ -40,6 +40,7 @@ from oborona.recheck.spool_record import Spooled, Waiting, pack_policy
 from oborona.recheck.spooled import FOLDER, JournalSpool
 from oborona.recheck.taking_over import take_over
 from oborona.recheck.trouble import Trouble
+from oborona.sqlite_file import Damaged
 from oborona.whole_file import InPlace
 
 BATCH_S: Final = 0.25  # at 100 messages a second a batch of 25. As the setting
@@ -70,10 +71,20 @@ _UNFIT: Final = (
 
 
 async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
-    """Return a connection, and which file that is of."""
+    """Return a connection, and which file that is of; one that is found damaged is set aside, and a new one begun."""
+    looked = False
     while True:
         file = InPlace(path)
-        db = await asyncio.to_thread(schema.open_writer, path)
+        try:
+            db = await asyncio.to_thread(schema.open_writer, path)
+        except Damaged:
+            if looked:
+                raise
+            looked = True
+            await asyncio.to_thread(
+                schema.prepare, path
+            )  # else who is started while it is used could not begin
+            continue
         if file.in_place():
             return file, await on_its_thread(db)
         db.close()  # it was begun, or set aside, meanwhile
@@ -100,6 +111,9 @@ class Journal(Reader):
         self._waiting: deque[_Taken] = deque()
         self._waiting_bytes = 0
         self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
+        self._in_force: dict[
+            str, Mapping[str, str]
+        ] = {}  # the last of them: a journal that is begun anew lacks it
         self._unfit: Exception | None = None  # the last entry that could not be packed or stored
         self._wake = asyncio.Event()  # there is something to do
         self._hurry = asyncio.Event()  # at once
@@ -128,7 +142,7 @@ class Journal(Reader):
 
         Raises:
             StoreVersion: written by a newer Oborona.
-            StoreError: not ours, damaged, or cannot be written.
+            StoreError: not ours, or cannot be written.
         """
         file, db = await _opened(path)
         journal = cls(path, db, batch_s=batch_s, clock=clock)
@@ -166,6 +180,7 @@ class Journal(Reader):
             asks: `recheck.asks.asks` of it.
         """
         self._policies[version] = asks
+        self._in_force = {version: asks}
         self._spooled(pack_policy(version, asks))
 
     def _take(self, packed: Callable[[], Waiting]) -> None:
@@ -286,6 +301,7 @@ class Journal(Reader):
                 left = self._db
                 self._file, self._db = await _opened(self.path)
                 await left.close()
+                self._policies = self._in_force | self._policies
             await self._db.execute("BEGIN IMMEDIATE")
             if self._file.in_place():  # nobody sets it aside from here on
                 return
@@ -370,29 +386,40 @@ class Journal(Reader):
         Raises:
             StoreError: the file can't be written.
         """
-        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
         try:
-            known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
-            fresh = [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]
-            await self._write(fresh, policies)
+            return await self._write(list(batch), policies, of_another=True)
         except sqlite_file.ERRORS as error:
             raise schema.met(error, self.path) from error
-        return sum(isinstance(row, rows.Row) for row in fresh)
 
-    async def _write(self, batch: list[Waiting], more: Mapping[str, Mapping[str, str]] = {}) -> None:
+    async def _write(
+        self,
+        batch: list[Waiting],
+        more: Mapping[str, Mapping[str, str]] = {},
+        *,
+        of_another: bool = False,
+    ) -> int:
         """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written.
+
+        Return how many entries were added.
 
         Args:
             batch: of this process, or of one that died.
             more: what the rules of policies ask, beside what was appended here.
+            of_another: that one may have written some of it.
         """
-        policies = {**more, **self._policies}
         try:
             async with self._transaction:
                 try:
-                    await self._begin()
-                    added = await writing.insert(self._db, batch, policies)
-                    await self._db.execute("COMMIT")
+                    while True:
+                        await self._begin()
+                        policies = {**more, **self._policies}
+                        fresh = await self._unknown(batch) if of_another else batch
+                        added = await writing.insert(self._db, fresh, policies)
+                        await self._db.execute("COMMIT")
+                        if (
+                            self._file.in_place()
+                        ):  # set aside by who could not wait for us: it has to be in the new one
+                            break
                 except BaseException:
                     await self._db.rollback()
                     raise
@@ -400,16 +427,21 @@ class Journal(Reader):
             await self._db.execute("SELECT 1")  # raises if it is the connection, and no row is to blame
             if len(batch) == 1:
                 self._drop_unfit(error)
-                return
-            for row in batch:
-                await self._write([row], more)
-            return
+                return 0
+            return sum([await self._write([row], more, of_another=of_another) for row in batch])
         self.written += added
         for version in policies:
             self._policies.pop(version, None)
-        known = sum(isinstance(row, rows.Row) for row in batch) - added
+        known = sum(isinstance(row, rows.Row) for row in fresh) - added
         if known:
             _log.warning("journal: %d entries were there already, or share an id", known)
+        return added
+
+    async def _unknown(self, batch: Sequence[Waiting]) -> list[Waiting]:
+        """Return rows but the entries that the journal has: asked within the transaction, of the file that is written."""
+        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
+        known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
+        return [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]
 
     def _drop_excess(self) -> None:
         dropped = False

@@ -128,7 +128,7 @@ async def test_a_damaged_file_is_set_aside_whole(
     path.write_bytes(damaged)
 
     with pytest.raises(sqlite_file.Damaged, match="damaged"):
-        await Journal.open(path)
+        schema.open_writer(path)
     assert path.read_bytes() == damaged
 
     aside = schema.prepare(path, lambda: 1_750_000_000.0)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oborona import begun
 from oborona.errors import StoreError
-from oborona.recheck import schema
+from oborona.lock import hold
+from oborona.recheck import rows, schema, writing
 from oborona.recheck.following import Following
 from oborona.recheck.index import Index
 from oborona.recheck.journal import Journal
 from oborona.recheck.keeper import keep
 from oborona.recheck.reading import Reader
+from oborona.recheck.spooled import FOLDER, JournalSpool
 from oborona.recheck.watching import watched
-from tests.recheck.entries import make_entry
+from oborona.sqlite_damage import set_aside
+from tests.recheck.entries import NOON, make_entry
 
 PATIENCE_S = 20.0
 
@@ -46,7 +51,15 @@ def spoil(path: Path) -> None:
 async def keeping(path: Path) -> AsyncIterator[None]:
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
-        keep(path, retention_s=1e6, max_rows=10**6, stop=stop, ready=ready.set, round_s=0.1)
+        keep(
+            path,
+            retention_s=1e6,
+            max_rows=10**6,
+            stop=stop,
+            ready=ready.set,
+            round_s=0.1,
+            clock=lambda: NOON,  # of the entries: by the clock on the wall they are to be purged
+        )
     )
     await ready.wait()
     try:
@@ -185,3 +198,86 @@ async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
     stop.set()
     await task
     following.close()
+
+
+def put_aside(path: Path) -> Path:
+    """As `schema.prepare` does with a damaged one; this one is sound, so that it can be looked into afterwards."""
+    with hold(path.with_suffix(".lock"), "a test", patience_s=PATIENCE_S):
+        aside = set_aside(path, "damaged", time.time())
+        schema.open_writer(path).close()
+    return aside
+
+
+async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sets it aside waits some seconds for the one who writes, not for ever: a disk may take longer."""
+    monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
+    path, insert, written = tmp_path / "journal.db", writing.insert, asyncio.Event()
+    schema.prepare(path)
+
+    async def slow(*arguments: Any) -> int:
+        added = await insert(*arguments)
+        if not written.is_set():
+            await asyncio.to_thread(put_aside, path)
+            written.set()
+        return added
+
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 1)
+        monkeypatch.setattr(writing, "insert", slow)
+        worker.append(make_entry())
+        worker.append(entry := make_entry())
+        await worker.flush()
+        assert written.is_set()
+        assert await worker.get(entry.id) == entry
+        assert await worker.count() == 2
+        assert worker.written == 3
+
+
+async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_had(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    entries = [make_entry() for _ in range(5)]
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        for one in entries:
+            worker.append(one)
+        await worker.flush()
+        await asyncio.to_thread(put_aside, path)
+        spool = JournalSpool(tmp_path / FOLDER)  # of a process that was killed after SQLite had them
+        before = set((tmp_path / FOLDER).iterdir())
+        for one in entries:
+            spool.append(rows.pack(one))
+        (left,) = set((tmp_path / FOLDER).iterdir()) - before
+        spool.close(written=False)
+        await until(lambda: not left.exists())
+        assert await worker.count() == len(entries)
+
+
+async def test_the_new_one_knows_the_policy_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        worker.append_policy("1", {"A": "x"})
+        worker.append_policy("2", {"A": "y"})
+        await fill(worker, 1)
+        await asyncio.to_thread(put_aside, path)
+        await fill(worker, 1)
+        assert await worker.policies() == {"2": {"A": "y"}}
+
+
+async def test_who_is_started_while_it_is_damaged_begins_a_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker, or the keeper itself, that died and is started again: nobody else may be there to look."""
+    path = tmp_path / "journal.db"
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 300)
+        spoil(path)
+        async with await Journal.open(path, batch_s=0.01) as another:
+            await fill(another, 3)
+        await fill(worker, 2)
+        assert await worker.count() == 5
+    assert "was set aside whole" in caplog.text
+    record = begun.read(tmp_path, path.name)
+    assert record is not None
+    assert "damaged" in record.lost
