@@ -1,7 +1,10 @@
 """A backup, taken while the daemon runs: settings and policy, the secret, and all stores as they were at one moment.
 
-    is there room? → TARGET.unfinished → plain files → all SQLite files and the counters fixed at one moment → each copied → checksums → the disk → TARGET
+    is there room? → TARGET.unfinished → plain files → all SQLite files, the counters and the journal's spool fixed at one moment → each copied
+    → checksums → the disk → TARGET
 
+The spool is copied while nobody can write the journal, so that it has what was acknowledged and is not in the journal's copy; who starts on
+the copy takes it over, once.
 What a daemon makes anew when it starts stays out: locks, sockets, the policy in force, the index from pieces to messages. Killed anywhere, it leaves
 TARGET.unfinished, which the next one takes away.
 """
@@ -16,7 +19,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -27,7 +30,7 @@ from oborona import __version__, secret
 from oborona.config import Loaded
 from oborona.counters.lmdb_store import DATA
 from oborona.counters.snapshot import StoreSnapshot
-from oborona.counters.spool import NO_ROOM
+from oborona.counters.spool import NO_ROOM, parse_name
 from oborona.errors import StoreError, StoreFull
 from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import WeightsFile
@@ -41,12 +44,13 @@ from oborona.milter.setapart.kept import FOLDER as SET_APART
 from oborona.milter.status import STATUS
 from oborona.milter.stores import COUNTERS
 from oborona.recheck.index import FOLDER as INDEX
+from oborona.recheck.spooled import FOLDER as SPOOL
 
 UNFINISHED: Final = ".unfinished"
 WORKING: Final = "lock"  # in the unfinished one: who writes it
 MADE_ANEW: Final = frozenset(
-    {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, MARK, SET_APART}
-)  # counters are copied by themselves; messages that were set apart are tried again where a backup is restored
+    {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, SPOOL, MARK, SET_APART}
+)  # counters and spool are copied by themselves; messages that were set apart are tried again where a backup is restored
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"
 SET_ASIDE: Final = (".damaged-", ".foreign-")  # for people to look at
@@ -119,21 +123,23 @@ def _write(
     (fresh / STATE / COUNTERS).mkdir(mode=0o700)
     _copy_plain(state, fresh / STATE)
     databases = sorted(path for path in state.iterdir() if path.suffix == DATABASE)
-    with closing(SqliteCut(databases)) as cut:
-        with as_owner():
-            cut.begin()
-            try:
-                counters = StoreSnapshot(state / COUNTERS)
-            finally:
-                cut.go_on()
-        with closing(counters):
-            stores = {}
-            for path in databases:
-                cut.copy(path, fresh / STATE / path.name)
-                stores[path.name] = cut.version(path)
-            counters.copy(fresh / STATE / COUNTERS)
-            if counters.version:
-                stores[f"{COUNTERS}/{DATA}"] = counters.version
+    with closing(SqliteCut(databases)) as cut, ExitStack() as opened:
+        try:
+            with as_owner():
+                cut.begin()
+                counters = opened.enter_context(closing(StoreSnapshot(state / COUNTERS)))
+            _copy_spool(
+                state / SPOOL, fresh / STATE / SPOOL
+            )  # after the counters: what is counted is journaled
+        finally:
+            cut.go_on()
+        stores = {}
+        for path in databases:
+            cut.copy(path, fresh / STATE / path.name)
+            stores[path.name] = cut.version(path)
+        counters.copy(fresh / STATE / COUNTERS)
+        if counters.version:
+            stores[f"{COUNTERS}/{DATA}"] = counters.version
     owner = state.stat()
     return Manifest(
         oborona=__version__,
@@ -224,6 +230,17 @@ def _copy_plain(state: Path, target: Path) -> None:
     note = state / COUNTERS / secret.NOTE
     if note.exists():
         _copy_file(note, target / COUNTERS / note.name, os.O_NOFOLLOW)
+
+
+def _copy_spool(source: Path, target: Path) -> None:
+    """Copy what the journal does not have yet; a file that goes meanwhile is of what it has, or had nothing in it."""
+    if not source.is_dir() or source.is_symlink():
+        return
+    target.mkdir(mode=0o700)
+    for path in sorted(source.iterdir()):
+        if parse_name(path.name) is not None and path.is_file() and not path.is_symlink():
+            with suppress(FileNotFoundError):
+                _copy_file(path, target / path.name, os.O_NOFOLLOW)
 
 
 def _copy_weights(path: Path, target: Path) -> None:
