@@ -31,8 +31,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
+from oborona.config import Settings
 from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.personal.store import Store
+from oborona.milter.stores import look
 from oborona.reputation.personal import Kind, Side, Source, entry
 from tests.peers.dns import Zones
 from tests.peers.oborona import Oborona
@@ -167,10 +169,16 @@ class Site:
         self._halt()
         _wait(lambda: not self.postfix.queued(), "Postfix's queue does not empty")
         _wait(lambda: decided(self.oborona.state), "complaints are not decided")
+        _wait(self._counted, "what waits in the spools is not counted")
         self.oborona.halt()
         return looked(
             self.oborona.state, self.postfix.log(), self.hop.copies, self.letters, self.said, ALLOWED
         )
+
+    def _counted(self) -> bool:
+        """Tell whether the store has all counts: a writer that was killed last may not have begun again."""
+        found = look(Settings(), self.oborona.state, time.time())
+        return found.waiting_bytes == 0
 
     def _begin(self, run: Callable[[], None]) -> None:
         thread = threading.Thread(target=run, daemon=True)
