@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,12 @@ from click.testing import CliRunner
 
 from oborona import begun
 from oborona.cli import main
+from oborona.lock import hold
 from oborona.milter.state import prepare_state
-from oborona.recheck import schema
+from oborona.recheck import rows, schema
+from oborona.recheck.spooled import FOLDER, JournalSpool
 from tests.peers.oborona import SETTINGS
+from tests.recheck.entries import make_entry
 
 
 def said(state: Path, what: str) -> list[tuple[str, str]]:
@@ -83,3 +87,33 @@ def test_one_that_is_damaged_at_the_start_stays_and_fails(state: Path) -> None:
 def test_a_journal_in_which_somebody_met_damage_fails_though_it_can_be_opened(state: Path) -> None:
     schema.suspect(state / "journal.db", "journal.db: is damaged (page 7)")
     assert ("FAIL", "journal.db: is damaged (page 7)") in said(state, "journal")
+
+
+def left_by_a_dead_process(state: Path) -> Path:
+    spool = JournalSpool(state / FOLDER)
+    spool.append(rows.pack(make_entry()))
+    spool.close(written=False)
+    (path,) = (state / FOLDER).glob("*.spool")
+    return path
+
+
+def test_what_waits_for_the_journal_is_told_and_left_alone(state: Path) -> None:
+    path = left_by_a_dead_process(state)
+    octets = path.read_bytes()
+    ((how, words),) = [one for one in said(state, "journal") if "wait in" in one[1]]
+    assert how == "WARN"
+    assert path.read_bytes() == octets
+    with hold(state / "keeper.lock", "oborona keeper"):
+        assert not [one for one in said(state, "journal") if "wait in" in one[1]], "it is taken over"
+        os.utime(path, (0, 0))
+        ((how, words),) = [one for one in said(state, "journal") if "wait in" in one[1]]
+    assert how == "FAIL"
+    assert str(state / FOLDER) in words
+
+
+def test_damaged_spools_are_told(state: Path) -> None:
+    path = left_by_a_dead_process(state)
+    path.rename(path.with_name(f"{path.name}.damaged-20261123T120000Z"))
+    ((how, words),) = [one for one in said(state, "journal") if "files in" in one[1]]
+    assert how == "WARN"
+    assert words.startswith("1 files in ")

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
 from oborona import begun
 from oborona.cli.asked import Asked
+from oborona.cli.counters_stats import size
 from oborona.cli.report import Report, State
+from oborona.counters.spool import parse_name
 from oborona.errors import StoreError
 from oborona.lock import holder
 from oborona.recheck.schema import JOURNAL, suspected
+from oborona.recheck.spooled import FOLDER
 from oborona.sqlite_file import closed_on_error, connect
 
 PUT_BACK: Final = (
     "stop the daemon and put it back from a backup (`oborona restore`); started without, it begins anew"
 )
+
+WAITS_S: Final = 30.0  # the journal is tried again each ten seconds at most
 
 
 def stores(asked: Asked) -> Iterator[Report]:
@@ -32,6 +37,7 @@ def stores(asked: Asked) -> Iterator[Report]:
     yield from wrong
     if found and not wrong:
         yield Report("stores", State.OK, f"{', '.join(found)}: as they were begun")
+    yield from _spool(asked.state, time.time())
     doubt = suspected(asked.state / JOURNAL)
     if doubt:
         looked_at = holder(asked.state / "keeper.lock") is not None
@@ -43,6 +49,35 @@ def stores(asked: Asked) -> Iterator[Report]:
             if looked_at
             else "start the keeper (oborona serve): it reads all of it, and begins a new one where it must",
         )
+
+
+def _spool(state: Path, now: float) -> Iterator[Report]:
+    """Look at what is acknowledged and not in the journal yet; a daemon at work writes it within a second."""
+    folder = state / FOLDER
+    if not folder.is_dir():
+        return
+    damaged, waiting, oldest = 0, 0, now
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # written just now
+            found = path.stat()
+            damaged += ".damaged-" in path.name
+            if parse_name(path.name) is not None and found.st_size:
+                waiting += found.st_size
+                oldest = min(oldest, found.st_mtime)
+    if damaged:
+        yield Report(
+            "journal",
+            State.WARN,
+            f"{damaged} files in {folder} are damaged: what could be read of them is in the journal, the rest is not",
+            "the log says how much that was; remove them when nobody wants to look",
+        )
+    if not waiting:
+        return
+    words = f"{size(waiting)} of acknowledged messages wait in {folder}, the oldest {now - oldest:.0f} s"
+    if not any(holder(state / name) for name in ("workers.lock", "keeper.lock")):
+        yield Report("journal", State.WARN, words, "start the daemon: it takes them into the journal")
+    elif now - oldest > WAITS_S:
+        yield Report("journal", State.FAIL, words, "the journal can't be written; the log says why")
 
 
 def _wrong(state: Path, store: str, record: begun.Record, now: float) -> Iterator[Report]:
