@@ -87,8 +87,9 @@ _SPEAK: Final = "INSERT INTO voice (who, piece, at, word) VALUES (?, ?, ?, ?) ON
 
 
 def of_person(name: str, kind: Kind) -> tuple[bytes]:
-    """Return the voice with which a person says that mail is spam, or is not; all without a name are one."""
-    return (_voice(kind.value.encode(), name or NOBODY),)
+    """Return the voice with which a person says that mail is spam, or is not; all without a name are one, and all addresses of one mailbox (joe+shop@)."""
+    local, at, domain = name.lower().rpartition("@")
+    return (_voice(kind.value.encode(), f"{local.partition('+')[0] or local}{at}{domain}" or NOBODY),)
 
 
 def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
