@@ -143,7 +143,7 @@ def _known(directory: Path) -> Known | None:
     try:
         known = msgspec.json.decode(note.read_bytes(), type=Known)
         taken_at = note.stat().st_mtime
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     if (known.device, known.inode) != (data.st_dev, data.st_ino):
         return None

@@ -332,7 +332,7 @@ class CounterWriter:
         stored = txn.get(BEGUN_KEY)
         try:
             birth = None if stored is None else msgspec.json.decode(stored, type=begun.Birth)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             birth = None
         self._fresh = birth is None
         self._birth = birth or begun.born(self.directory)

@@ -243,7 +243,7 @@ def _check_start(view: memoryview, path: Path) -> None:
 def _decoded(text: bytes, path: Path) -> Header:
     try:
         return msgspec.json.decode(text, type=Header)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: its header can't be read: {error}") from error
 
 

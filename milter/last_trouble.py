@@ -39,5 +39,5 @@ def read(state: Path) -> LastTrouble | None:
     """Return what was kept last; None = nothing, or it can't be read."""
     try:
         return msgspec.json.decode((state / FILE).read_bytes(), type=LastTrouble)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -340,7 +340,7 @@ def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
     """Return what the process that says such things said last, None if it does not run."""
     try:
         status = msgspec.json.decode((state / STATUS / f"{_FILES[kind]}.json").read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError):  # gone, or of another version
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
         return None
     return status if abs(now - status.time) <= STALE_S else None
 
@@ -351,7 +351,7 @@ def read_services(state: Path, now: float) -> list[ServiceStatus]:
     for file in sorted((state / STATUS).glob(f"{_SERVICE}*.json")):
         try:
             said = msgspec.json.decode(file.read_bytes(), type=ServiceStatus)
-        except (OSError, msgspec.DecodeError):  # gone, or of another version
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
             continue
         if abs(now - said.time) <= STALE_S:
             found.append(said)
@@ -376,7 +376,7 @@ def read(state: Path, now: float) -> list[Status]:
             continue
         try:
             status = msgspec.json.decode(file.read_bytes(), type=Status)
-        except (OSError, msgspec.DecodeError):  # gone, or of another version
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
             continue
         if abs(now - status.time) <= STALE_S:
             found.append(status)

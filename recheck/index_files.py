@@ -84,7 +84,7 @@ class Files:
             raise StoreError(f"{self._folder / LIST}: {error.strerror or error}") from error
         try:
             known = msgspec.json.decode(octets, type=_List)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Damaged(f"{self._folder / LIST}: is damaged ({error})") from error
         if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
             raise Damaged(f"{self._folder / LIST}: is damaged, or of another version")

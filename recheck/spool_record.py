@@ -113,7 +113,7 @@ def _record(data: bytes, at: int) -> tuple[tuple[Spooled, int] | None, str]:
         return None, "its check value is wrong"
     try:
         values = _DECODERS[kind].decode(payload)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return None, f"it holds no row: {error}"
     return (_TYPES[kind](*values), end), ""
 

@@ -59,7 +59,7 @@ def ask_reload(state: Path, patience_s: float) -> Outcome | None:
                 return msgspec.json.decode(answer.read(_ANSWER_BYTES), type=Outcome)
     except PermissionError as error:
         raise StoreError(f"{state / SOCKET}: {error.strerror}") from error
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 

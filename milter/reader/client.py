@@ -122,7 +122,7 @@ class Line:
                     answered.set_result(answer.result)
         except (EOFError, OSError):
             pass  # it ended, or was ended: the next question finds out whether there is another
-        except (PeerError, msgspec.MsgspecError) as error:
+        except (PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             event(log, logging.ERROR, "the image reader's answers are broken", error=error)
         finally:
             self._writer = None

@@ -152,7 +152,7 @@ class Child:
     async def _hear(self) -> Told:
         try:
             return _DECODER.decode(await receive(self._stream))
-        except (EOFError, OSError, PeerError, msgspec.MsgspecError) as error:
+        except (EOFError, OSError, PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Stopped(str(error)) from error
 
     async def kill(self) -> None:

@@ -139,7 +139,7 @@ class Service:
                 one.add_done_callback(answering.discard)
         except (EOFError, OSError):
             pass  # the worker has gone
-        except (PeerError, msgspec.MsgspecError) as error:
+        except (PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             event(log, logging.ERROR, "a worker's connection is broken", error=error)
         except asyncio.CancelledError:
             pass  # the service stops, and asyncio would log a cancelled connection as a fault
