@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from tests.peers.dns import Zones
 # Some hundreds of programs are started here: where the environment says so, each would compile all modules anew, for a second of CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# A script's `pytest &` begins with SIGINT ignored, and so would each program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("house", deadline=None)  # how long an example takes is the machine's affair
 settings.load_profile("house")

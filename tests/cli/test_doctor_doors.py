@@ -220,7 +220,8 @@ def postfix_says(
 def test_postfix_asks_the_policy_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: str, listen: str
 ) -> None:
-    said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=listen)
+    service = {"doors__policy_service__listen": listen, "doors__policy_service__allowed": "127.0.0.0/8"}
+    said = postfix_says(tmp_path, monkeypatch, main, **service)
     where = main.partition(" ")[0]
     assert said["policy client"] == (State.OK, f"Postfix asks us in {where}")
     assert said["mail server smtp/inet"][0] is State.WARN, "it is no milter"

@@ -57,7 +57,8 @@ def test_there_is_one_way_to_a_terminal() -> None:
         for path in sorted((ROOT / "src/oborona").rglob("*.py"))
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.search(
-            r"(?<!class Terminal\()\bConsole\((?!stderr=True\))|rich\.markup|from_markup|markup=True", line
+            r"(?<!class Terminal\()\bConsole\((?!stderr=True\))|rich\.markup|from_markup|markup=True|\[/\]",
+            line,
         )
         or re.search(r"^(import rich|from rich import)", line)
     ]

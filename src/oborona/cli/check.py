@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import msgspec
+from rich.text import Text
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
@@ -84,7 +85,7 @@ def show(console: Terminal, name: str, result: Scan) -> None:
     verdict = result.verdict
     colour = {"accept": "green", "spam": "yellow"}.get(verdict.action, "red")
     console.print(name, style="bold", highlight=False)
-    console.print(f"  [{colour}]{verdict.action}[/] {verdict.score:.1f} / {verdict.line:g}", highlight=False)
+    console.print(Text.assemble("  ", (verdict.action, colour), f" {verdict.score:.1f} / {verdict.line:g}"))
     console.print(f"  {reason(verdict)}", highlight=False)
     for finding in verdict.findings:
         console.print(f"  found {finding.name} {finding.evidence}".rstrip(), highlight=False)

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from click.testing import CliRunner
 
+from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_doors import doors
 from oborona.cli.doctor_intake import intake as doctor
-from oborona.cli.processes import intake as intake_command
 from oborona.cli.report import State
 from oborona.config import load_settings
 from oborona.errors import ConfigError
@@ -64,9 +65,9 @@ def test_what_cannot_work_is_said_at_the_start(settings: dict[str, str], problem
 
 
 def test_without_a_door_there_is_nothing_to_run(tmp_path: Path) -> None:
-    asked = Asked(None, tmp_path / "state", ())
-    with pytest.raises(ConfigError, match=r"no listener of \[intake\] is set"):
-        intake_command.main([], obj=asked, standalone_mode=False)
+    told = CliRunner().invoke(main, ["--state", str(tmp_path / "state"), "intake"])
+    assert told.exit_code == os.EX_CONFIG
+    assert "no listener of [intake] is set" in told.stderr
 
 
 def test_what_was_answered_survives_kill_9_and_the_process_comes_back(open_folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rich.table import Table
+from rich.text import Text
 
 from oborona.cli.explained import feedback, moved
 from oborona.cli.explained.model import Explanation, Side
@@ -69,7 +70,7 @@ def _verdicts(console: Terminal, one: Explanation) -> None:
     for name, side in _sides(one):
         colour = _COLOURS.get(side.verdict, "red")
         console.print(
-            f"{name}  [{colour}]{side.verdict}[/] {side.score:.1f} / {side.line:g}", highlight=False
+            Text.assemble(f"{name}  ", (side.verdict, colour), f" {side.score:.1f} / {side.line:g}")
         )
         words = [f"decided by {side.decided_by}, policy {side.policy or 'unknown'}"]
         if side.lines is not None:
