@@ -44,7 +44,7 @@ def _one_owner(shown: str, domain: str) -> bool:
     """Tell whether two registrable domains differ in nothing but where a company trades: shop.co.za and shop.com.
 
     Under the oldest suffixes and those of countries alone: a name that somebody has is free under the hundreds of new ones for who
-    wants to look like him. A short name is anybody's. Brands are held to their own domains beside this (`brand-in-host`).
+    wants to look like him. A short name is anybody's. Whose domains are known is held to these (`link-shows-brand`).
     """
     name, _, there = domain.partition(".")
     other, _, here = shown.partition(".")
@@ -72,10 +72,14 @@ def click_counter(message: Message, domain: str) -> bool:
     return there >= COUNTED and there * 2 >= len(followed)
 
 
-def shown_elsewhere(message: Message) -> Iterator[ShownElsewhere]:
+def shown_elsewhere(message: Message, *, namesakes: bool = False) -> Iterator[ShownElsewhere]:
     """Yield the links whose shown host and real host lie under different registrable domains.
 
     Through a well-known redirector the reader comes out at the link inside: that one is compared.
+
+    Args:
+        message: the message.
+        namesakes: also those where the two differ in nothing but where a company trades.
     """
     passed: set[str] | None = None
     for link in message.links:
@@ -86,7 +90,7 @@ def shown_elsewhere(message: Message) -> Iterator[ShownElsewhere]:
             continue
         host = shown[1].lower()
         domain = registrable(host)
-        if not domain or domain == link.domain or _one_owner(domain, link.domain):
+        if not domain or domain == link.domain or (not namesakes and _one_owner(domain, link.domain)):
             continue
         if is_service(domain) and link.domain in _inside(link.shown.strip(), domain):
             continue  # a gateway's address, undone on the way by a list or a reader's own gateway, but not in what is shown

@@ -114,14 +114,27 @@ SHOWN = '<a href="https://{0}/verify">https://www.santander.co.uk/verify</a>'
         ("evil.test", "evil.test", {"link-shows-brand", "link-through-sender"}),
         ("evil.test", "other.test", {"link-shows-brand", "link-mismatch"}),
         ("santander.co.uk", "click.mailer.test", {"link-leaves-sender"}),
-        ("santander.co.uk", "www.santander.com", {"link-leaves-sender"}),
-        ("evil.test", "www.santander.com", {"link-mismatch"}),
+        # the brand's own site, in another country
+        ("santander.co.uk", "www.santander.com", set()),
+        ("evil.test", "www.santander.com", set()),
         ("evil.test", "www.santander.co.uk", set()),
     ],
 )
 def test_a_link_that_shows_a_brand(sender: str, host: str, names: set[str]) -> None:
     seen = set(found(letter("Ann", sender, SHOWN.format(host))))
     assert {name for name in seen if name.startswith(("link-", "brand-"))} == names
+
+
+def test_a_brand_whose_domains_are_known_owns_none_of_the_same_name_in_another_country(
+    tmp_path: Path,
+) -> None:
+    brands = policy(tmp_path, bank=BANK.replace("vb-musterstadt.example", "vb-musterstadt.de"))
+    link = '<a href="https://{}/">https://www.vb-musterstadt.de/login</a>'
+    assert "link-shows-brand" in found(
+        letter("Ann", "evil.test", link.format("www.vb-musterstadt.cc")), brands
+    )
+    own = found(letter("Ann", "evil.test", link.format("kunden.vb-musterstadt.de")), brands)
+    assert "link-shows-brand" not in own
 
 
 def test_a_brands_name_in_a_host_counts_between_dots_and_hyphens() -> None:
