@@ -104,7 +104,7 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
     _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
     if os.geteuid() == 0:
-        event(log, logging.WARNING, AS_ROOT)
+        event(log, logging.INFO, AS_ROOT)  # a trial does; doctor warns of it
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
         if Role.WORKER in roles:

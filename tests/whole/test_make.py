@@ -51,6 +51,7 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
     banner = said.read_text()
     assert "installing" not in banner, "what the development lock installed is enough"
     assert "level=warning" not in banner
+    assert "level=info" in _line(banner, "runs as root"), "whose Postfix is ours is root"
     assert "/bin/sh" not in banner, "the settings are written without the shell's help"
 
     with Postfix(master=debian(chroot=chroot)) as postfix:
@@ -71,6 +72,7 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
             if f"{open_folder}/var/state/journal.db can be read: 2 verdicts" in told.stdout:
                 break
             assert time.monotonic() < until, told.stdout
+    assert "WARN" in _line(told.stdout, "the daemon runs as root"), "it has real mail now"
     assert said.read_text().partition("\nNext:\n")[2].splitlines()[0].endswith("oborona.toml attach"), banner
     after = said.read_text().partition("Ctrl-C stops this one")[2].splitlines()[1:]
     assert all(
@@ -84,6 +86,11 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
         assert time.monotonic() < until, said.read_text()
         time.sleep(0.02)
     assert "killed" not in said.read_text()
+
+
+def _line(said: str, words: str) -> str:
+    (line,) = (line for line in said.splitlines() if words in line)
+    return line
 
 
 def _alive(group: int) -> bool:
