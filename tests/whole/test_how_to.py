@@ -39,12 +39,17 @@ def dns() -> Iterator[Zones]:
         yield servers
 
 
+def journaled(gate: Gate) -> int:
+    """Return how many messages the journal tells of."""
+    return len(gate.oborona.run("find", "--since", "2h", "--json").stdout.splitlines())
+
+
 @pytest.fixture(scope="module")
 def gate(dns: Zones) -> Iterator[Gate]:
     with Gate(dns.setting) as running:
         running.send("9.9.3.1", MARIA, sender="maria@client.example")
         running.send("9.9.3.2", LETTER)
-        eventually(lambda: len(running.events("verdict")) >= 2)
+        eventually(lambda: journaled(running) >= 2)
         yield running
 
 
@@ -132,6 +137,7 @@ def test_a_trouble_is_looked_into_by_its_commands(gate: Gate, at: Path, title: s
 def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
     (lines,) = (lines for title, lines in _tasks("README.md") if title == "Try it")
     assert len(lines) > 10
+    came = journaled(gate)
     ended = _run(
         gate,
         at,
@@ -139,4 +145,5 @@ def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
     )
     assert ended.returncode == 0, (ended.stdout, ended.stderr)
     assert "66-sextortion.eml" in ended.stdout
-    assert "2 messages" in ended.stdout, "replay had the mail of the gate's daemon"
+    assert came >= 2
+    assert f"\n{came} messages: " in ended.stdout, "replay had the mail of the gate's daemon"

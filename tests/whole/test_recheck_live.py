@@ -18,7 +18,7 @@ CAMPAIGN_USERS, LATER = USERS[:20], USERS[20:]
 COMPLAIN = CAMPAIGN_USERS[:10]
 OPENED = CAMPAIGN_USERS[10:13]
 UNREAD = CAMPAIGN_USERS[13:]
-TRAP = "old-shop"
+TRAPS = ["old-shop", "old-office", "old-desk"]
 OTHER = (
     "Good evening, the treasure of a minister who died in an accident waits in a bank for somebody who bears his name, and our office asks you"
     " to be that person, for a third of the sum, if you tell us where you live and how you can be reached by telephone tonight."
@@ -30,7 +30,9 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[After]:
-    with After(USERS, policy=f'[traps]\naddresses = ["{TRAP}@example.test"]\n') as running:
+    with After(
+        USERS, policy=f"[traps]\naddresses = {[f'{trap}@example.test' for trap in TRAPS]}\n"
+    ) as running:
         yield running
 
 
@@ -100,11 +102,11 @@ def test_moves_are_taken_back(taken_back: After) -> None:
 
 
 def test_what_came_to_traps_is_taken_back_from_people(site: After) -> None:
-    """Three copies of another campaign come to a trap, which nobody reads; people's copies follow."""
+    """Three copies of another campaign come to traps, which nobody reads; people's copies, from the same networks, follow."""
     users = LATER[1:]
     assert all(reply.startswith("250 ") for reply in site.campaign(users, text=OTHER, network=90))
     eventually(lambda: all(site.inbox(user) == 1 for user in users), WITHIN_S)
-    assert all(reply.startswith("250 ") for reply in site.campaign([TRAP] * 3, text=OTHER, network=90))
+    assert all(reply.startswith("250 ") for reply in site.campaign(TRAPS, text=OTHER, network=90))
     eventually(lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in users), WITHIN_S)
 
     def why() -> list[str]:
