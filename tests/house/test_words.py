@@ -61,3 +61,10 @@ def test_texts_have_the_words_of_the_trade(texts: Callable[[], Iterator[tuple[st
     assert len(told) > 20
     found = {name: text for name, text in told if OLD.search(NAMES.sub("", text))}
     assert not found
+
+
+def test_examples_in_helps_stand_as_they_are_written() -> None:
+    """A backspace has click leave lines as they stand; written as two signs it would be shown, and the lines flow together."""
+    told = list(helps())
+    assert any("\b" in text for _, text in told)
+    assert [name for name, text in told if "\\b" in text] == []

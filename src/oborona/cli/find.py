@@ -44,7 +44,7 @@ _NOT_LOGGED: Final = frozenset({Field.SUBJECT, Field.RULE, Field.VERDICT, Field.
 def find(
     asked: Asked, words: Sequence[str], since: str, until: str, limit: int, follow: bool, as_json: bool
 ) -> None:
-    r"""Find messages in the journal, the newest first.
+    """Find messages in the journal, the newest first.
 
     A plain word matches sender, From, recipient, subject, client, queue id, Message-ID, the reference of a refusal, rule or verdict; all words must
     match. from: to: subject: client: helo: login: rule: verdict: decided: queue: id: message: look in one place, -word excludes,
@@ -56,7 +56,7 @@ def find(
         oborona find 0SAH375J007Q5
 
     What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit status 1 when nothing was found.
-    """
+    """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = asked_query(words, since, until, time.time())
     with Search(asked.state / JOURNAL) as journal:
         found = list(journal.find(query, limit)) if follow else journal.find(query, limit)
