@@ -92,6 +92,18 @@ def test_a_stock_postfix_is_attached_and_detached(oborona: Oborona, chroot: bool
         )
 
 
+def test_an_entry_that_lets_mail_in_while_we_are_away_is_told_and_stays(oborona: Oborona) -> None:
+    lets_in = "while we are away Postfix lets mail in unjudged (default_action=accept)"
+    accept, tempfail = (entry(oborona).replace("tempfail", action) for action in ("accept", "tempfail"))
+    for there, told in ((accept, True), (tempfail, False)):
+        with Postfix(there, master=debian(), milter_default_action="accept") as postfix:
+            said = asked(oborona, "attach", postfix, "--yes")
+            assert said.returncode == 0, said.stderr
+            assert "Postfix asks us already" in said.stdout
+            assert (lets_in in said.stderr) is told
+            assert milters(postfix) == there
+
+
 def test_milters_that_are_there_stay_behind_ours(oborona: Oborona) -> None:
     there = "inet:127.0.0.1:8891, { unix:opendmarc/sock, default_action=accept }"
     with Postfix(there, master=debian(), milter_default_action="accept") as postfix:

@@ -79,6 +79,19 @@ def test_it_says_where_mail_passes_unjudged_while_we_are_away(oborona: Oborona) 
             assert (said["state"], lets_in in said["finding"]) == ("OK", told), entry
 
 
+def test_it_says_what_becomes_of_mail_that_comes_while_we_are_away(oborona: Oborona) -> None:
+    oborona.halt()
+    for action, told in (
+        ("accept", "mail that comes is let in unjudged (default_action=accept)"),
+        ("tempfail", "mail that comes waits with its senders (default_action=tempfail)"),
+    ):
+        entry = f"{{ {address(oborona)}, default_action={action} }}"
+        with Postfix(entry, master=debian(), milter_default_action="reject") as postfix:
+            status, found = looked(oborona, postfix)
+            assert (status, server(found, postfix)["state"]) == (1, "FAIL")
+            assert told in server(found, postfix)["finding"]
+
+
 def test_a_socket_that_the_chroot_hides() -> None:
     with (
         Oborona({"worker.processes": 1}) as daemon,

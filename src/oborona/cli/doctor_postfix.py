@@ -9,7 +9,7 @@ from typing import Final
 
 from oborona import secret
 from oborona.cli.asked import Asked
-from oborona.cli.postfix.change import RefusedError, attaching, mended, must_ask
+from oborona.cli.postfix.change import RefusedError, attaching, mended, must_ask, while_away
 from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, Smtpd
 from oborona.cli.postfix.milter_list import MilterEntry, entries
 from oborona.cli.postfix.reach import UnreachedError, leads_to, means, reach
@@ -23,7 +23,6 @@ RESTRICTIONS: Final = tuple(
     f"smtpd_{stage}_restrictions"
     for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
 )
-_DEFAULT_ACTION: Final = re.compile(r"\bdefault_action\s*=\s*(\w+)")
 _CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
 
 
@@ -88,7 +87,7 @@ def _one(
     try:
         reached = reach(ours.address, smtpd, instance)
     except UnreachedError as error:
-        return Report(what, State.FAIL, str(error), mended(address))
+        return Report(what, State.FAIL, f"{error}{_now(ours, instance)}", mended(address))
     try:
         key = secret.load(asked.state).signature
     except StoreError as error:
@@ -124,11 +123,15 @@ def _one(
 
 def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
     """Say what is to be known of mail that comes while we are away; nothing where it waits."""
-    own = _DEFAULT_ACTION.search(ours.text)
-    action = own[1] if own else instance.values("milter_default_action").get("milter_default_action", "")
-    return (
-        "; while we are away it lets mail in unjudged (default_action=accept)" if action == "accept" else ""
-    )
+    lets_in = while_away(ours, instance) == "accept"
+    return "; while we are away it lets mail in unjudged (default_action=accept)" if lets_in else ""
+
+
+def _now(ours: MilterEntry, instance: PostfixInstance) -> str:
+    """Say what becomes of mail that comes now, while we are not reached."""
+    action = while_away(ours, instance)
+    told = {"accept": "is let in unjudged", "tempfail": "waits with its senders"}
+    return f"; mail that comes {told[action]} (default_action={action})" if action in told else ""
 
 
 def _beside(meant: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:

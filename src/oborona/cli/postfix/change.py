@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,6 +23,10 @@ from oborona.config import Address, UnixAddress
 
 OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail"
 """A little above what we take at most; while we are away mail waits with its senders.  etc/postfix/main.cf.oborona tells more."""
+
+
+_DEFAULT: Final = "milter_default_action"
+_DEFAULT_ACTION: Final = re.compile(r"\bdefault_action\s*=\s*(\w+)")
 
 
 class RefusedError(PostfixError):
@@ -57,7 +61,9 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
             raise RefusedError(_overridden(smtpd, word, postfix))
     raw = entries(postfix.raw(MILTERS))
     if all(_asks(smtpd, address, postfix) for smtpd in asking):
-        return MainChange(joined(raw), changes=False, notes=_notes(postfix, address))
+        return MainChange(
+            joined(raw), changes=False, notes=(*_lets_in(postfix, address), *_notes(postfix, address))
+        )
     ours = entry_for(word)
     # what was written for our socket and leads elsewhere goes: it would be asked in vain for each message
     kept = [one for one in raw if not means(one.address, address)]
@@ -182,6 +188,28 @@ def _overridden(smtpd: Smtpd, word: str, postfix: PostfixInstance) -> str:
         f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{there}'\n"
         f"    postfix -c {postfix.folder} reload"
     )
+
+
+def while_away(entry: MilterEntry, postfix: PostfixInstance) -> str:
+    """Return what Postfix does with mail while the milter of an entry is away: its `default_action`, in lower case."""
+    own = _DEFAULT_ACTION.search(entry.text)
+    return own[1].lower() if own else postfix.values(_DEFAULT).get(_DEFAULT, "").strip().lower()
+
+
+def _lets_in(postfix: PostfixInstance, address: Address) -> Iterator[str]:
+    """Yield what is to be known of entries that ask us as an older Oborona wrote them."""
+    asking = must_ask(postfix.smtpds)
+    ours = {
+        one
+        for smtpd in asking
+        for one in entries(smtpd.milters)
+        if leads_to(one.address, address, smtpd, postfix.queue)
+    }
+    if any(while_away(one, postfix) == "accept" for one in ours):
+        yield (
+            "while we are away Postfix lets mail in unjudged (default_action=accept); with default_action=tempfail it waits with its"
+            " senders: change it in main.cf, then postfix reload"
+        )
 
 
 def _notes(postfix: PostfixInstance, address: Address) -> tuple[str, ...]:
