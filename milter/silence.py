@@ -12,7 +12,8 @@ that many heavy messages take together does not count.  A step is bounded by the
 is to be above it, and below what a mail server waits.
 
 Source: Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
-Limits: a kernel without schedstat, or a unit with ProtectProc=invisible, which hides it, is taken to keep nobody waiting.
+Limits: a kernel without schedstat, or a unit with ProtectProc=invisible, which hides it, is taken to keep nobody waiting.  There who ran for a sixth of the
+time is held to compute: that is more than a step of a scan took before it was stopped, and what a busy machine leaves to a loop without end.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Final, NamedTuple
 ABORT_S: Final = 2.0  # from SIGABRT, which writes a traceback of all threads, to SIGKILL
 STARTING_S: Final = 600.0  # until the first beat: a store may be made anew, or brought to a new version
 LEAST_SHARE: Final = 1 / 3  # of watched time, that counts whatever the load
+SPINS: Final = 1 / 2  # of the time that it is silent, it ran or would have
+SPINS_UNTOLD: Final = 1 / 6  # it ran, where nobody tells what it waited
 _SCHEDULED: Final = (
     2  # which clock of a process. Source: clock_getcpuclockid(3), CPUCLOCK_SCHED of the kernel
 )
@@ -34,7 +37,7 @@ class Processor(NamedTuple):
     """What a process has had of the machine's processors."""
 
     ran_s: float
-    waited_s: float  # it was ready to run, and had none
+    waited_s: float | None  # it was ready to run, and had none; None: nobody tells
 
 
 class Silence:
@@ -67,7 +70,9 @@ class Silence:
     @property
     def spins(self) -> bool:
         """Whether it computes, or would if the machine let it, rather than standing still: stopped, or waiting for a disk or a lock."""
-        return sum(self._used) - sum(self._was) >= (self._looked - self._then) / 2
+        waited_s = _waited_s(self._was, self._used)
+        share = SPINS if waited_s is not None else SPINS_UNTOLD
+        return self.ran_s + (waited_s or 0.0) >= (self._looked - self._then) * share
 
     def look(self, beats: int, used: Processor, now: float) -> None:
         """Take note of a look.
@@ -78,7 +83,7 @@ class Silence:
             now: monotonic seconds, no earlier than at the look before.
         """
         passed_s = now - self._looked
-        starved_s = max(0.0, used.waited_s - self._used.waited_s)
+        starved_s = max(0.0, _waited_s(self._used, used) or 0.0)
         self._looked, self._used = now, used
         if beats != self._beats:
             self._beats, self._then, self._was, self.seconds = beats, now, used, 0.0
@@ -97,7 +102,14 @@ def processor(pid: int) -> Processor:
         ran, waited = Path(f"/proc/{pid}/schedstat").read_text().split()[:2]
         return Processor(int(ran) / 1e9, int(waited) / 1e9)
     except (OSError, ValueError):
-        return Processor(_ran_s(pid), 0.0)
+        return Processor(_ran_s(pid), None)
+
+
+def _waited_s(was: Processor, used: Processor) -> float | None:
+    """Return what a process waited for a processor between two looks; None = nobody tells."""
+    if was.waited_s is None or used.waited_s is None:
+        return None
+    return used.waited_s - was.waited_s
 
 
 def _ran_s(pid: int) -> float:

@@ -75,11 +75,14 @@ def test_who_computes_spins_and_who_waits_stands_still() -> None:
         (0.1, 0.9, True),
         (0.1, 0.0, False),
         (0.0, 0.0, False),
+        (0.2, None, True),  # a busy machine, on which nobody tells who waits
+        (0.1, None, False),
+        (0.0, None, False),
     ):
         silence = Silence(LOOK_S, 0.0)
         for look in range(1, 12):
             at = LOOK_S * look
-            silence.look(1, Processor(40.0 + ran * at, 20.0 + waited * at), at)
+            silence.look(1, Processor(40.0 + ran * at, None if waited is None else 20.0 + waited * at), at)
         assert silence.spins is spins
         assert silence.ran_s == pytest.approx(ran * LOOK_S * 10)
 
@@ -107,7 +110,7 @@ def test_the_kernel_tells_who_waited() -> None:
         children.append(pid)
     try:
         time.sleep(1.2)
-        assert sum(processor(pid).waited_s for pid in children) > 1.0
+        assert sum(processor(pid).waited_s or 0.0 for pid in children) > 1.0
         assert 0.0 < sum(processor(pid).ran_s for pid in children) < 1.5
     finally:
         for pid in children:
@@ -116,7 +119,7 @@ def test_the_kernel_tells_who_waited() -> None:
 
 
 def test_who_is_gone_waited_for_nothing() -> None:
-    assert processor(2**22 + 1) == NONE
+    assert processor(2**22 + 1) == Processor(0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -204,5 +207,5 @@ def test_what_a_process_ran_is_known_where_proc_hides_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(watching, "Path", lambda _name: Path("/nonexistent"))
     hidden = processor(os.getpid())
     assert hidden.ran_s >= told.ran_s > 0
-    assert hidden.waited_s == 0
+    assert hidden.waited_s is None, "nobody tells"
     assert processor(2**22 + 1).ran_s == 0
