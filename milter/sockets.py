@@ -26,6 +26,7 @@ from oborona.config.address import MAX_SOCKET_PATH, InetAddress, UnixAddress
 from oborona.errors import SocketError
 
 BACKLOG: Final = 1024  # connections that wait while workers restart; the kernel cuts it to net.core.somaxconn
+HIDDEN_GID: Final = 65534  # what a group is to who is in a name space without it. Source: user_namespaces(7)
 _UNCHANGED: Final = -1  # os.chown's word for "leave as it is"
 
 
@@ -104,7 +105,8 @@ def close_and_unlink(sock: socket.socket) -> None:
 def closed_folder(path: Path) -> Path | None:
     """Return the first folder on the way to a socket file that is closed to others; None = none, or it can't be told.
 
-    A folder that lets in the socket's group is not closed: it is the mail server's, unless it is our own.
+    A folder that lets in the socket's group is not closed: it is the mail server's, unless it is our own.  Whose group a name space of users hides
+    (PrivateUsers= of a unit) can't be told, nor could the socket be given to it yet.
     """
     try:
         group = path.stat().st_gid
@@ -116,7 +118,11 @@ def closed_folder(path: Path) -> Path | None:
             found = each.stat()
         except OSError:
             return None
-        for_group = found.st_gid == group != os.getegid() and found.st_mode & stat.S_IXGRP
+        for_group = (
+            found.st_gid in (group, HIDDEN_GID)
+            and found.st_gid != os.getegid()
+            and found.st_mode & stat.S_IXGRP
+        )
         if not found.st_mode & stat.S_IXOTH and not for_group:
             return each
     return None

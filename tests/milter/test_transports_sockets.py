@@ -273,6 +273,8 @@ def test_the_first_folder_that_is_closed_to_others_is_named(open_folder: Path) -
     assert sockets.closed_folder(socket_file) == open_folder / "outer"
     (open_folder / "outer").chmod(0o755)
 
+    os.chown(inner, -1, sockets.HIDDEN_GID)
+    assert sockets.closed_folder(socket_file) is None, "a unit's name space hides whose it is"
     mail = grp.getgrnam("mail").gr_gid
     os.chown(inner, -1, mail)
     with sockets.listen(UnixAddress(str(socket_file)), group="mail"):

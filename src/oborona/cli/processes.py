@@ -94,7 +94,7 @@ def _warn_of_closed_folder(section: str, door: Listening) -> None:
     closed = closed_folder(Path(door.address.path)) if isinstance(door.address, UnixAddress) else None
     if closed is not None:
         click.echo(
-            f"oborona: warning: {closed} is closed to others: a mail server that can't get through it lets all mail pass unscanned; "
+            f"oborona: warning: {closed} is closed to others: a mail server that can't get through it asks in vain; "
             f"chmod o+x {closed}, or set {section}.listen elsewhere",
             err=True,
         )
