@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -102,6 +104,32 @@ def test_an_entry_that_lets_mail_in_while_we_are_away_is_told_and_stays(oborona:
             assert "Postfix asks us already" in said.stdout
             assert (lets_in in said.stderr) is told
             assert milters(postfix) == there
+
+
+def test_an_entry_for_where_we_were_goes_when_nobody_is_there(oborona: Oborona) -> None:
+    """Left there it would put off all mail."""
+    before = entry(oborona).replace(
+        f"{oborona.setting('doors.milter.listen')}", f"inet:127.0.0.1:{free_port()}"
+    )
+    older = before.replace("tempfail", "accept")
+    others = before.replace("20s", "19s")  # nobody of us wrote it
+    for there, then in (
+        (before, entry(oborona)),
+        (older, entry(oborona)),
+        (f"{entry(oborona)}, {before}", entry(oborona)),
+        (others, f"{entry(oborona)}, {others}"),
+    ):
+        with Postfix(there, master=debian(), milter_default_action="accept") as postfix:
+            made = asked(oborona, "attach", postfix, "--yes")
+            assert made.returncode == 0, made.stderr
+            assert milters(postfix) == then
+    with socket.create_server(("127.0.0.1", 0)) as living:
+        alive = before.replace(re.findall(r"1:(\d+)", before)[0], str(living.getsockname()[1]))
+        with Postfix(master=debian(), milter_default_action="accept") as postfix:
+            postconf = ["postconf", "-c", str(postfix.folder / "etc"), "-e", f"smtpd_milters = {alive}"]
+            subprocess.run(postconf, check=True)
+            assert asked(oborona, "attach", postfix, "--yes").returncode == 0
+            assert milters(postfix) == f"{entry(oborona)}, {alive}", "somebody is there"
 
 
 def test_milters_that_are_there_stay_behind_ours(oborona: Oborona) -> None:

@@ -92,6 +92,17 @@ def test_it_says_what_becomes_of_mail_that_comes_while_we_are_away(oborona: Obor
             assert told in server(found, postfix)["finding"]
 
 
+def test_a_milter_beside_us_that_is_not_there_stops_all_mail(oborona: Oborona) -> None:
+    beside = f"inet:127.0.0.1:{free_port()}"
+    for action, state in (("tempfail", "FAIL"), ("accept", "OK")):
+        value = f"{address(oborona)}, {{ {beside}, default_action={action} }}"
+        with Postfix(value, master=debian(), milter_default_action="accept") as postfix:
+            assert postfix.send(LETTER)[-1].startswith("250 ") is (state == "OK")
+            said = server(looked(oborona, postfix)[1], postfix)
+            assert said["state"] == state
+            assert (beside in said["finding"]) is (state == "FAIL")
+
+
 def test_a_socket_that_the_chroot_hides() -> None:
     with (
         Oborona({"worker.processes": 1}) as daemon,

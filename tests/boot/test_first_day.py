@@ -184,5 +184,7 @@ def test_one_unit_for_each_process(machine: Machine) -> None:
         machine.run("stat -c '%U %G %a' /var/spool/postfix/oborona/milter.sock").strip()
         == "oborona postfix 660"
     )
+    assert "8890" not in machine.run("postconf -n smtpd_milters"), "where we were is not asked any more"
+    assert "is closed to others" not in machine.run("journalctl -u oborona-worker --boot --no-pager")
     is_filtered(machine, "by-socket")
     assert "203.0.113.9/32" in machine.run("systemctl show -p IPAddressAllow oborona-worker")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +11,7 @@ from oborona import secret
 from oborona.cli.asked import Asked
 from oborona.cli.postfix.change import RefusedError, attaching, mended, must_ask, while_away
 from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, Smtpd
-from oborona.cli.postfix.milter_list import MilterEntry, entries
+from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address
 from oborona.cli.postfix.reach import UnreachedError, leads_to, means, reach
 from oborona.cli.proving import Outcome, prove
 from oborona.cli.report import MAIL_SERVER, Report, State
@@ -105,6 +105,13 @@ def _one(
             if reached.proved
             else "as who asks now"
         )
+        if blocked := _blocked(said, ours, smtpd, instance):
+            return Report(
+                what,
+                State.FAIL,
+                blocked,
+                "oborona attach takes it out where it is of ours; else start it, or take it out",
+            )
         return Report(
             what,
             State.OK,
@@ -125,6 +132,18 @@ def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
     """Say what is to be known of mail that comes while we are away; nothing where it waits."""
     lets_in = while_away(ours, instance) == "accept"
     return "; while we are away it lets mail in unjudged (default_action=accept)" if lets_in else ""
+
+
+def _blocked(said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
+    """Say which other milter is not there and stops all mail; empty = none."""
+    for one in said:
+        if one is ours or not is_address(one.address) or while_away(one, instance) == "accept":
+            continue
+        try:
+            reach(one.address, smtpd, instance).peer.close()
+        except UnreachedError as error:
+            return f"asks us, and beside us a milter without which no mail is taken (default_action={while_away(one, instance)}): {error}"
+    return ""
 
 
 def _now(ours: MilterEntry, instance: PostfixInstance) -> str:

@@ -18,12 +18,15 @@ from typing import Final, NamedTuple
 
 from oborona.cli.postfix.instance import MILTERS, OLDEST, PostfixError, PostfixInstance, Smtpd
 from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, joined
-from oborona.cli.postfix.reach import leads_to, means, place, word_for
+from oborona.cli.postfix.reach import UnreachedError, leads_to, means, place, reach, word_for
 from oborona.config import Address, UnixAddress
 
 OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail"
 """A little above what we take at most; while we are away mail waits with its senders.  etc/postfix/main.cf.oborona tells more."""
 
+
+_OURS: Final = re.compile(re.escape(OPTIONS.replace("tempfail", "")) + r"(?:tempfail|accept)\s*\}$")
+"""How an entry ends that we wrote, an older Oborona too."""
 
 _DEFAULT: Final = "milter_default_action"
 _DEFAULT_ACTION: Final = re.compile(r"\bdefault_action\s*=\s*(\w+)")
@@ -60,13 +63,17 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
         if smtpd.own and not _asks(smtpd, address, postfix):
             raise RefusedError(_overridden(smtpd, word, postfix))
     raw = entries(postfix.raw(MILTERS))
+    left = [one for one in raw if _left(one, asking, address, postfix)]
     if all(_asks(smtpd, address, postfix) for smtpd in asking):
+        if left:
+            value = joined([one for one in raw if one not in left])
+            return MainChange(value, changes=True, notes=_notes(postfix, address))
         return MainChange(
             joined(raw), changes=False, notes=(*_lets_in(postfix, address), *_notes(postfix, address))
         )
     ours = entry_for(word)
     # what was written for our socket and leads elsewhere goes: it would be asked in vain for each message
-    kept = [one for one in raw if not means(one.address, address)]
+    kept = [one for one in raw if not means(one.address, address) and one not in left]
     value = joined([MilterEntry(ours, word), *kept])
     return MainChange(value, changes=True, notes=_notes(postfix, address))
 
@@ -188,6 +195,21 @@ def _overridden(smtpd: Smtpd, word: str, postfix: PostfixInstance) -> str:
         f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{there}'\n"
         f"    postfix -c {postfix.folder} reload"
     )
+
+
+def _left(one: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: PostfixInstance) -> bool:
+    """Tell whether we wrote an entry for a listener that is somewhere else now: nobody is there, and Postfix would put off all mail for it."""
+    if not _OURS.search(one.text):
+        return False
+    for smtpd in asking:
+        if leads_to(one.address, address, smtpd, postfix.queue):
+            return False
+        try:
+            reach(one.address, smtpd, postfix).peer.close()
+        except UnreachedError:
+            continue
+        return False
+    return True
 
 
 def while_away(entry: MilterEntry, postfix: PostfixInstance) -> str:
