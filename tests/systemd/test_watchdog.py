@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from oborona.recheck.schema import JOURNAL
 from tests.peers.oborona import Oborona
 
 WATCHDOG_S = 1.0
@@ -73,9 +72,8 @@ def test_workers_that_can_not_start_leave_the_watchdog_hungry_and_feed_it_when_t
 ) -> None:
     with Oborona({"worker.processes": 2}) as oborona:
         manager.until(lambda: any(said.startswith("READY=1") for said in manager.said) and not manager.hungry)
-        journal = oborona.state / JOURNAL
-        journal.rename(oborona.state / "away")
-        journal.mkdir()
+        secret = oborona.state / "secret"
+        secret.rename(oborona.state / "away")
         for pid in workers(oborona):
             os.kill(pid, signal.SIGKILL)
         manager.until(lambda: manager.hungry)
@@ -83,8 +81,7 @@ def test_workers_that_can_not_start_leave_the_watchdog_hungry_and_feed_it_when_t
         manager.hear()
         assert manager.hungry, "the supervisor goes on, and says nothing"
         assert re.search(r"STATUS=\d of \d processes serve", manager.said[-1])
-        journal.rmdir()
-        (oborona.state / "away").rename(journal)
+        (oborona.state / "away").rename(secret)
         manager.until(lambda: not manager.hungry)
 
 
