@@ -118,7 +118,9 @@ def _one(client: MailServer, raw: bytes, chance: random.Random, *, hostile: bool
             return said[0].decode(), True
     headers, body = _parts(raw)
     client.content(headers, [body[start : start + CHUNK] for start in range(0, len(body), CHUNK)])
-    edits, letter, _ = client.end()
+    edits, letter, words = client.end()
+    if letter == b"y" and words.startswith(b"4"):  # put off, in words of ours
+        letter = b"t"
     ours = any(
         data.removeprefix(b"\0\0\0\0").startswith((b"X-Mras\0", b"\0\0\0\1X-Mras\0")) or b"X-Mras\0" in data
         for _, data in edits
