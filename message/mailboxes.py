@@ -77,11 +77,15 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
                 return tuple(found)
             words, bare, comment, angle = [], [], "", ""
         elif match[1] is not None:
+            if words:
+                words.append(" ")  # as brackets do
             words.append(_ESCAPED.sub(r"\1", match[1]))
             bare.append(" ")
         elif match[2] is not None:
             if angle:  # "<a@b> <c@d>": the last one is where a reply goes; the first becomes part of the name
                 words.append(angle)
+            words.append(" ")  # they end a word: "a@b.c<>d" is not of b.cd
+            bare.append(" ")
             angle = match[2].strip() or " "
         elif match[4] is not None:
             comment = match[4]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oborona.message import mailboxes, parameters, rfc2047
@@ -143,6 +143,7 @@ def test_mailboxes_never_raise(value: str) -> None:
         ("Bank <alert@bank.exam\u200bple>", ["bank.example"], "author-ambiguous"),
         ("alert@bank.exam\xadple", ["bank.example"], "author-ambiguous"),
         ("=?utf-8?q?alert=EF=BC=A0bank=2Eexample?=", ["bank.example"], "author-ambiguous"),
+        ("alert@bank.example<>b", ["bank.example"], ""),
         ("root@localhost", [], "author-unusable"),
         ("a@[192.0.2.1]", [], "author-unusable"),
         ("Bank @ home <>", [], "author-unusable"),
@@ -163,6 +164,8 @@ def test_a_from_is_read_as_people_read_it(written: str, domains: list[str], odd:
     st.text(st.sampled_from("Bn <>()[]'\",;:\\|=?"), max_size=25),
     st.sampled_from(["", "<", '"', "(", "'", "[", " "]),
 )
+@example("", "<>B", "")
+@example("n;", '""B', '"')
 def test_the_only_address_of_a_from_is_its_author(before: str, after: str, last: str) -> None:
     """Invariant: what holds exactly one thing of the form local@domain is held to that domain."""
     end = f" {after}" if after[:1] not in tuple("<>()[]'\",; ") else after

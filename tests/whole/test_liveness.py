@@ -103,7 +103,8 @@ def test_each_other_process_that_is_stopped_is_replaced(tmp_path: Path) -> None:
             )
             time.sleep(0.1)
         for name, times in kinds.items():
-            assert HUNG_S * times - LEAST_S <= replaced[name], name
+            # counted from its last beat, which may be older than the signal; the patient are told from the others by far
+            assert replaced[name] > HUNG_S * times * 2 / 3, name
         assert len(pids(oborona, "worker-0")) == 1
 
 
