@@ -11,7 +11,7 @@ And where there is no record at all, the organisation is what was registered; wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
@@ -54,12 +54,11 @@ class Walk(NamedTuple):
         return last if last and isinstance(last[1], Record) and last[1].suffix else None
 
 
-def places(domain: str) -> Iterator[str]:
-    """Yield the names of a walk from a domain up to the top-level domain, at most `MAX_QUESTIONS`."""
-    yield domain
+@lru_cache(maxsize=1024)
+def places(domain: str) -> tuple[str, ...]:
+    """Return the names of a walk from a domain up to the top-level domain, at most `MAX_QUESTIONS`."""
     labels = domain.split(".")[1:][-(MAX_QUESTIONS - 1) :]
-    for first in range(len(labels)):
-        yield ".".join(labels[first:])
+    return (domain, *(".".join(labels[first:]) for first in range(len(labels))))
 
 
 async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:

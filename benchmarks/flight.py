@@ -10,6 +10,7 @@ from collections.abc import Generator
 import uvloop
 
 from oborona.milter.gather import Gathered
+from oborona.milter.meter import Meter
 from oborona.milter.setapart.flights import Flights
 from oborona.types import Client, Envelope
 
@@ -45,7 +46,7 @@ async def measure(rounds: int) -> None:
                 began = time.process_time()
                 for _ in range(rounds):
                     if which:
-                        await flights.begin(message, envelope).through(scan())
+                        await flights.begin(message, envelope).through(scan(), Meter(2.0))
                     else:
                         await scan()
                 best[which] = min(best[which], (time.process_time() - began) / rounds * 1e6)

@@ -54,7 +54,7 @@ from oborona.counters.lmdb_write import WriteSide, open_or_begin_anew
 from oborona.counters.merge import Applied
 from oborona.counters.migrate import migrate
 from oborona.counters.purge import Purged, purge_from
-from oborona.counters.running import INTERVAL_S, Stop
+from oborona.counters.running import Stop
 from oborona.counters.spool import sync_directory
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
@@ -67,8 +67,9 @@ LOCK: Final = "writer.lock"
 STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
-PURGE_LEAST: Final = 25  # records a look, of which there are 20 a second
-PURGE_MOST: Final = 1000  # half a millisecond, however long the last look is ago; 430 million in a round
+STEP_S: Final = 0.15  # between two steps: what one worker counts, another knows so much later; each step costs pages, whatever it brings
+PURGE_LEAST: Final = 75  # records a look, of which there is one a step
+PURGE_MOST: Final = 3000  # 1.5 ms, however long the last look is ago; 430 million in a round
 LAG_S: Final = 10.0  # between flush and store; said once, and once more when it is over
 CAUGHT_UP_S: Final = 2.0
 DOORKEEPER_BYTES: Final = 16 << 20  # four million shingles seen once
@@ -271,9 +272,7 @@ class CounterWriter:
         elapsed_s, self._purged_at = monotonic - self._purged_at, monotonic
         self.look(now, self._purge_share(elapsed_s))
 
-    def run(
-        self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def run(self, stop: Stop, interval_s: float = STEP_S, *, clock: Callable[[], float] = time.time) -> None:
         """Step and do chores until `stop` is set, then apply what is left; errors are reported and tried again.
 
         Raises:

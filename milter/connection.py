@@ -51,9 +51,7 @@ class Connection(Stream):
         self._server = server
         self._guard = server.guard
         self._codec = codec.Codec()
-        self._gather = Gather(server.limit_bytes)
-        self._held = server.room.hold()
-        self._crowded = False  # there was no room for the message at hand
+        self._gather = Gather(server.limit_bytes, server.room.hold())
         self._terms: Terms | None = None  # the door exists from here on
         self._leading_space = False
         self._connected = False
@@ -90,13 +88,11 @@ class Connection(Stream):
                 if not self._in_message:
                     raise PeerError("a milter command outside a message")
                 self._gather.header(event.name, event.value, leading_space=self._leading_space)
-                self._hold()
                 if b"L" in self._terms.answers:
                     self._nod(b"L")
             case codec.Body():
                 self._within_message()
                 self._gather.body(event.chunk)
-                self._hold()
                 self._nod(b"B", skip=self._terms.skip and self._gather.full)
             case codec.Macros():
                 self._guard.tell(self._door.learn, event.values)
@@ -176,9 +172,7 @@ class Connection(Stream):
         assert self._terms is not None
         if chunk:
             self._gather.body(chunk)
-            self._hold()
-        if self._crowded:
-            self._gather.reset()
+        if self._gather.crowded:
             self._guard.tell(door.abort)
             self._server.note("busy")
             reply = BUSY
@@ -186,20 +180,9 @@ class Connection(Stream):
             message = self._gather.finish()
             reply = await self._guard.judged(door.end_of_message(message), door, message)
         self._transport.write(answers.verdict(reply, self._terms))
-        self._let_go()
+        self._gather.reset()
         self._in_message = False
         self._messages += 1
-
-    def _hold(self) -> None:
-        """Take room for what came; where there is none, the message is let go, and put off once it is whole."""
-        if not self._crowded and not self._held.grow(self._gather.kept):
-            self._crowded = True
-            self._held.leave()
-            self._gather.drop()
-
-    def _let_go(self) -> None:
-        self._held.leave()
-        self._crowded = False
 
     def _nod(self, command: bytes, *, skip: bool = False) -> None:
         """Answer "go on" to a mail server that waits for it."""
@@ -213,7 +196,6 @@ class Connection(Stream):
 
     def _end_message_unjudged(self) -> None:
         self._gather.reset()
-        self._let_go()
         if self._in_message:
             self._in_message = False
             self._guard.tell(self._door.abort)

@@ -8,6 +8,9 @@ back, so that "Subject:x" becomes "Subject: x".
 Beyond `limit_bytes` the head is kept and the rest counted. The names of headers are kept beyond it too, up to MAX_HEADERS:
 who forges a header of ours behind a megabyte of padding is still seen.
 
+What is kept takes room that all messages share (`milter.room`), until the message is forgotten. Where there is none left, the message is let go, and only
+counted from there on: it is `crowded`.
+
 Known limits: white space before a header's colon is not handed over by mail servers and is lost.
 """
 
@@ -17,7 +20,10 @@ from typing import Final
 
 import msgspec
 
+from oborona.milter.room import Held
+
 MAX_HEADERS: Final = 10_000  # about 1.5 MB of names at worst; honest mail has under 200 headers
+ROOM_STEP: Final = 8 << 10  # taken beyond what is there, so that not each header asks
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +48,30 @@ class Gather:
 
     Args:
         limit_bytes: what is kept of one message, at least; memory stays within it plus the names of headers.
+        held: of the room for messages; nothing as yet.
     """
 
-    __slots__ = ("_headers", "_in_body", "_kept", "_left", "_size", "_truncated", "limit_bytes")
+    __slots__ = (
+        "_headers", "_held", "_in_body", "_kept", "_left", "_room_left", "_size", "_truncated", "crowded", "limit_bytes",
+    )  # fmt: skip
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, held: Held) -> None:
         self.limit_bytes = limit_bytes
-        self.reset()
+        self._held = held
+        self.crowded = False  # there was no room for the message at hand, or the last one
+        self._begin()
 
     def reset(self) -> None:
-        """Forget the message at hand."""
+        """Forget the message at hand, and give the room of it and of the last one back."""
+        self._held.leave()
+        self.crowded = False
+        self._begin()
+
+    def _begin(self) -> None:
         self._kept: list[bytes] = []
         self._headers: list[tuple[bytes, bytes]] = []
         self._left = self.limit_bytes
+        self._room_left = self.limit_bytes  # `_left` where the room that was taken ends
         self._size = 0
         self._in_body = False
         self._truncated = False
@@ -63,18 +80,6 @@ class Gather:
     def full(self) -> bool:
         """Whether further body chunks would only be counted."""
         return self._truncated
-
-    @property
-    def kept(self) -> int:
-        """Octets that are held of the message at hand, until `drop`."""
-        return self.limit_bytes - self._left
-
-    def drop(self) -> None:
-        """Let go what is held of the message at hand, and hold no more of it."""
-        self._kept.clear()
-        self._headers.clear()
-        self._left = 0
-        self._truncated = True
 
     def header(self, name: bytes, value: bytes, *, leading_space: bool) -> None:
         """Add one header.
@@ -104,13 +109,13 @@ class Gather:
         self._keep(chunk)
 
     def finish(self) -> Gathered:
-        """Return the message and forget it."""
+        """Return the message and forget it; its room stays taken until `reset`."""
         if not self._in_body:
             self._keep(b"\r\n")
         message = Gathered(
             raw=b"".join(self._kept), headers=tuple(self._headers), size=self._size, truncated=self._truncated
         )
-        self.reset()
+        self._begin()
         return message
 
     def _keep(self, data: bytes) -> None:
@@ -121,3 +126,18 @@ class Gather:
         if data:
             self._left -= len(data)
             self._kept.append(data)
+            if self._left < self._room_left:
+                self._take_room()
+
+    def _take_room(self) -> None:
+        """Take room for what is kept, and a little more; where there is none, let the message go."""
+        kept = self.limit_bytes - self._left
+        for ahead in (ROOM_STEP, 0):
+            if self._held.grow(kept + ahead):
+                self._room_left = self._left - ahead
+                return
+        self._held.leave()
+        self._kept.clear()
+        self._headers.clear()
+        self._left = self._room_left = 0
+        self._truncated = self.crowded = True

@@ -175,7 +175,7 @@ async def _answered(
                     size=message.size,
                     course=course,
                 )
-                result = await meter.run(flight.through(scanning))
+                result = await flight.through(scanning, meter)
                 result = trapping.judged(result, policy.traps.then)
         return result, answer(bench, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback

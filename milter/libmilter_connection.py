@@ -71,9 +71,7 @@ class LibmilterConnection:
         self._loop = server.loop
         self._factory = server.door_factory
         self._guard = server.guard
-        self._gather = Gather(server.limit_bytes)
-        self._held = server.room.hold()
-        self._crowded = False  # there was no room for the message at hand
+        self._gather = Gather(server.limit_bytes, server.room.hold())
         self._note = server.note
         self._put_by: list[Step] = []
         self._turn = asyncio.Lock()  # in the loop: one step at a time, whatever threads gave up on
@@ -168,13 +166,11 @@ class LibmilterConnection:
     def header(self, name: str, value: bytes) -> int:
         """One header."""
         self._gather.header(name.encode(), value, leading_space=self.terms.leading_space)
-        self._hold()
         return self._silent
 
     def body(self, chunk: bytes) -> int:
         """A piece of the body."""
         self._gather.body(chunk)
-        self._hold()
         return self._silent
 
     def silent(self) -> int:
@@ -214,15 +210,8 @@ class LibmilterConnection:
 
     # --- the message at hand ---
 
-    def _hold(self) -> None:
-        """Take room for what came; where there is none, the message is let go, and put off once it is whole."""
-        if not self._crowded and not self._held.grow(self._gather.kept):
-            self._crowded = True
-            self._held.leave()
-            self._gather.drop()
-
     def _judged(self) -> Reply:
-        if self._crowded:
+        if self._gather.crowded:
             self._hand_over(self._told(self._door.abort))
             self._note("busy")
             return BUSY
@@ -233,8 +222,6 @@ class LibmilterConnection:
 
     def _forget(self) -> None:
         self._gather.reset()
-        self._held.leave()
-        self._crowded = False
 
     # --- to the loop and back ---
 

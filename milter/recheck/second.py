@@ -58,7 +58,7 @@ from oborona.recheck.moves_schema import FILE as MOVES
 from oborona.recheck.schema import JOURNAL
 
 LOOK_S: Final = 0.1  # between looks at what has changed
-MOVE_S: Final = 0.05  # between looks at what is to be moved
+MOVE_S: Final = 0.25  # between looks at what is to be moved: each is a read of the store, and a reader of mail does not see a quarter of a second
 TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
 COLLECT_AFTER: Final = (50_000, 20, 10)  # objects more than before; a batch of messages leaves none behind

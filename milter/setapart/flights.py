@@ -16,6 +16,7 @@ from oborona.errors import StoreError
 from oborona.milter.gather import Gathered
 from oborona.milter.heartbeat import beat
 from oborona.milter.log import event
+from oborona.milter.meter import Meter
 from oborona.milter.setapart import kept
 from oborona.milter.setapart.notes import Notes, identity_of
 from oborona.milter.setapart.suspects import Board
@@ -85,12 +86,12 @@ class Flight:
         self.identity = identity
         self.apart = apart
 
-    async def through(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run its scan, noted and marked; returns and raises as that does."""
+    async def through(self, work: Coroutine[Any, Any, _T], meter: Meter) -> _T:
+        """Run its scan, noted, marked and measured; returns and raises as that does."""
         beat()
         slot = self._notes.take(self.identity, self._envelope)
         try:
-            return await self._notes.steps(slot, work)
+            return await self._notes.steps(slot, work, meter)
         finally:
             self._notes.wipe(slot)
             beat()

@@ -24,6 +24,7 @@ from types import coroutine
 from typing import Any, Final, NamedTuple, TypeVar
 
 from oborona.milter.gather import Gathered
+from oborona.milter.meter import Meter
 from oborona.types import Envelope
 
 IDENTITY_BYTES: Final = 16
@@ -84,16 +85,21 @@ class Notes:
             self._free.append(slot)
 
     @coroutine
-    def steps(self, slot: int, work: Coroutine[Any, Any, _T]) -> Generator[Any, Any, _T]:
-        """Run a coroutine, with the slot marked in each of its steps; returns and raises as it does."""
+    def steps(self, slot: int, work: Coroutine[Any, Any, _T], meter: Meter) -> Generator[Any, Any, _T]:
+        """Run a coroutine, with the slot marked in each of its steps, and these measured; returns and raises as it does.
+
+        Tasks that the coroutine starts have no part in it.
+        """
         running, step, argument = self._running, work.send, None
         while True:
             running[0] = slot
+            meter.begin()
             try:
                 awaited = step(argument)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             finally:
+                meter.end()
                 running[0] = 0
             try:
                 argument = yield awaited

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.milter.gather import MAX_HEADERS, Gather
+from oborona.milter.room import Room
 
 NAMES = st.text("abcXYZ-", min_size=1, max_size=8).map(str.encode)
 VALUES = st.lists(
@@ -25,7 +26,7 @@ def test_the_head_is_kept_and_all_is_counted(
     headers: list[tuple[bytes, bytes]], chunks: list[bytes], limit: int
 ) -> None:
     """Invariant: raw is the first `limit` bytes of the message, size all of it, truncated says which."""
-    gather = Gather(limit)
+    gather = Gather(limit, Room(1 << 40).hold())
     for name, value in headers:
         gather.header(name, value, leading_space=True)
     for chunk in chunks:
@@ -43,7 +44,7 @@ def test_the_head_is_kept_and_all_is_counted(
 
 
 def test_nothing_is_left_for_the_next_message() -> None:
-    gather = Gather(30)
+    gather = Gather(30, Room(1 << 40).hold())
     gather.header(b"X-First", b" " + b"x" * 100, leading_space=True)
     gather.body(b"first")
     gather.reset()
@@ -55,7 +56,7 @@ def test_nothing_is_left_for_the_next_message() -> None:
 
 
 def test_the_space_that_a_mail_server_ate_is_given_back() -> None:
-    gather = Gather(1000)
+    gather = Gather(1000, Room(1 << 40).hold())
     gather.header(b"Subject", b"x", leading_space=False)
     gather.header(b"Folded", b"\n\tx\r\n y", leading_space=True)
     message = gather.finish()
@@ -64,7 +65,7 @@ def test_the_space_that_a_mail_server_ate_is_given_back() -> None:
 
 
 def test_a_forged_header_behind_padding_is_still_listed() -> None:
-    gather = Gather(1000)
+    gather = Gather(1000, Room(1 << 40).hold())
     gather.header(b"X-Padding", b" " + b"x" * 5000, leading_space=True)
     gather.header(b"X-Mras", b" Ok", leading_space=True)
     message = gather.finish()
@@ -74,7 +75,7 @@ def test_a_forged_header_behind_padding_is_still_listed() -> None:
 
 
 def test_headers_without_end_stay_bounded() -> None:
-    gather = Gather(1 << 30)
+    gather = Gather(1 << 30, Room(1 << 40).hold())
     for _ in range(MAX_HEADERS + 5):
         gather.header(b"A", b"", leading_space=True)
     message = gather.finish()

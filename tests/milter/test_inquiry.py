@@ -26,6 +26,7 @@ from oborona.milter.inquiry import Inquirer, Means
 from oborona.milter.lists import Lists
 from oborona.milter.reply import Answer as Said
 from oborona.milter.resolver import Budgeted
+from oborona.milter.room import Room
 from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
@@ -519,7 +520,7 @@ class Post:
 
 
 def gathered() -> Gathered:
-    gather = Gather(100_000)
+    gather = Gather(100_000, Room(1 << 40).hold())
     head, _, body = SIGNED.partition(b"\r\n\r\n")
     for field in head.replace(b"\r\n ", b"\n ").split(b"\r\n"):
         name, _, value = field.partition(b":")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oborona.milter.gather import MAX_HEADERS, Gather
 from oborona.milter.letter import crlf, edited, fields, gathered
 from oborona.milter.reply import AddHeader, RemoveHeader
+from oborona.milter.room import Room
 
 LETTER = b"Subject: one\r\nX-Mras: Ok\r\nTo: a@b.example,\r\n\tc@d.example\r\nx-mras: Spam\r\n\r\nhello\r\n"
 OCTETS = st.lists(
@@ -32,7 +33,7 @@ OCTETS = st.lists(
 
 def by_milter(raw: bytes, limit: int = 1 << 20) -> Gather:
     """Have a message gathered piece by piece."""
-    gather = Gather(limit)
+    gather = Gather(limit, Room(1 << 40).hold())
     end = 0
     for field in fields(raw):
         gather.header(field.name, field.value, leading_space=True)

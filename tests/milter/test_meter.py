@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import pytest
 
 from oborona.milter.meter import Meter
+from oborona.milter.setapart.notes import Notes
 from oborona.policy.budget import OverBudgetError
+
+T = TypeVar("T")
+
+
+async def measured(meter: Meter, work: Coroutine[Any, Any, T]) -> T:
+    return await Notes().steps(0, work, meter)
 
 
 def burn(cpu_s: float) -> None:
@@ -30,7 +39,7 @@ async def test_waiting_and_others_work_are_not_counted() -> None:
 
     meter = Meter(10.0)
     beside = asyncio.create_task(other())
-    assert await meter.run(work()) == "done"
+    assert await measured(meter, work()) == "done"
     await beside
     assert 0.04 <= meter.spent_s < 0.12
 
@@ -50,7 +59,7 @@ async def test_it_ends_where_it_asks_after_its_limit_and_may_have_as_much_again(
                 ends.append(str(spent))
                 meter.again()
 
-    await meter.run(work())
+    await measured(meter, work())
     assert ends == ["over 0.05 s of CPU"] * 2
     assert 0.1 <= meter.spent_s < 0.3
 
@@ -64,7 +73,7 @@ async def test_a_limit_within_one_turn_is_seen_there() -> None:
         meter.check()
 
     with pytest.raises(OverBudgetError):
-        await meter.run(work())
+        await measured(meter, work())
 
 
 async def test_exceptions_and_cancellations_reach_the_work_and_come_out_of_it() -> None:
@@ -80,7 +89,7 @@ async def test_exceptions_and_cancellations_reach_the_work_and_come_out_of_it() 
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.02):
-            await Meter(1.0).run(work())
+            await measured(Meter(1.0), work())
     assert heard == ["cancelled"]
 
     async def fails() -> None:
@@ -88,7 +97,7 @@ async def test_exceptions_and_cancellations_reach_the_work_and_come_out_of_it() 
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        await Meter(1.0).run(fails())
+        await measured(Meter(1.0), fails())
 
 
 async def test_a_future_that_fails_is_the_works_to_catch() -> None:
@@ -102,4 +111,4 @@ async def test_a_future_that_fails_is_the_works_to_catch() -> None:
             return "caught"
         return "missed"
 
-    assert await Meter(1.0).run(work()) == "caught"
+    assert await measured(Meter(1.0), work()) == "caught"

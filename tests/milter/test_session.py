@@ -22,6 +22,7 @@ from oborona.milter.gather import Gather, Gathered
 from oborona.milter.guard import NO_ANSWER, Guard
 from oborona.milter.pulse import Pulse
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
+from oborona.milter.room import Room
 from oborona.milter.session import Session
 from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
@@ -107,7 +108,7 @@ class Table:
 
 
 def gathered(head: bytes, text: bytes) -> Gathered:
-    gather = Gather(100_000)
+    gather = Gather(100_000, Room(1 << 40).hold())
     lines = (
         head
         + b"From: Ann <ann@a.example>\nSubject: lunch again\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.milter.gather import Gathered
+from oborona.milter.meter import Meter
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.setapart.notes import IDENTITY_BYTES, SLOT_BYTES, SLOTS, Notes, identity_of
 from oborona.types import Client, Envelope
@@ -72,7 +73,7 @@ def test_who_died_in_a_step_is_named_and_not_those_beside_it() -> None:
 async def _through(notes: Notes, identity: bytes, work: Coroutine[Any, Any, object]) -> object:
     slot = notes.take(identity, ENVELOPE)
     try:
-        return await notes.steps(slot, work)
+        return await notes.steps(slot, work, Meter(1.0))
     finally:
         notes.wipe(slot)
 
@@ -162,7 +163,7 @@ def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
         client=Client(ip="\udcff"), sender="\udc80@a.example", recipients=(), queue_id="\ud800"
     )
     flight = flights.begin(letter(), envelope)
-    assert asyncio.run(flight.through(asyncio.sleep(0, 1))) == 1
+    assert asyncio.run(flight.through(asyncio.sleep(0, 1), Meter(1.0))) == 1
 
 
 @given(
