@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.authentication.header import results
 from oborona.milter.bench import Bench
 from oborona.milter.gather import Gathered
-from oborona.milter.reply import ACCEPT, FIELD_NAME, AddHeader, Judged, RemoveHeader, Reply, refuse
+from oborona.milter.headers import marks
+from oborona.milter.reply import ACCEPT, Judged, Reply, refuse
 from oborona.policy.decide import late
-from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
 from oborona.policy.load import Policy
 from oborona.policy.outward import outward
 from oborona.policy.own import is_own, own_name
@@ -50,22 +49,6 @@ def answer(
     )
 
 
-def marks(rests: Judged, message: Gathered, site: str, *, own: bool) -> tuple[AddHeader | RemoveHeader, ...]:
-    """Return what is done to the headers of a message that passes.
-
-    Args:
-        rests: what its reply rests on.
-        message: as it came.
-        site: our authserv-id.
-        own: it is of our own people, whose mail is not authenticated that way.
-    """
-    return (
-        *_removals(message, site),
-        *(() if own else (_results(rests.scan, site),)),
-        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident, rests.detail)),
-    )
-
-
 def judged(
     bench: Bench,
     result: Scan | Verdict,
@@ -103,28 +86,3 @@ def words(bench: Bench, what: str, ident: int) -> str:
     """Return a text that is short and generic, with the id under which the log has the detail."""
     contact = f"; {bench.contact}" if bench.contact else ""
     return f"{what}, reference {to_text(ident)}{contact}"
-
-
-def _results(scanned: Scan | None, site: str) -> AddHeader:
-    """What authentication found; where nobody asked it, that is said (RFC 8601 section 2.2)."""
-    if scanned is None:
-        return AddHeader(*trace(f"{site}; none"), top=True)
-    found = results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
-    return AddHeader(*trace(found), top=True)
-
-
-def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
-    """What came in under our names; the last of a name first, so that no removal moves another's place."""
-    seen: dict[str, int] = {}
-    forged = []
-    for raw_name, raw_value in message.headers:
-        name = raw_name.decode("ascii", "replace")
-        low = name.lower()
-        if not low.startswith(OUR_NAMES) or not FIELD_NAME.fullmatch(
-            name
-        ):  # no reader takes another for ours
-            continue
-        seen[low] = seen.get(low, 0) + 1
-        if foreign(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
-            forged.append(RemoveHeader(name, seen[low]))
-    return forged[::-1]

@@ -19,9 +19,8 @@ from oborona.milter import answers, codec
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import Guard
-from oborona.milter.judging import BUSY
 from oborona.milter.protocol import STAGE_OF, Terms, agree
-from oborona.milter.reply import CONTINUE, Answer, Reply
+from oborona.milter.reply import BUSY, CONTINUE, Answer, Reply
 from oborona.milter.room import Room
 from oborona.milter.stream import Counting, Stream
 

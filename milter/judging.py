@@ -27,7 +27,7 @@ from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
 from oborona.milter.meter import Meter
 from oborona.milter.probe import TOLD
-from oborona.milter.reply import Answer, Reply, refuse
+from oborona.milter.reply import BUSY, Answer, Reply, refuse
 from oborona.policy.budget import Course, OverBudgetError
 from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, PARTIAL, SET_APART, unfinished, with_findings
 from oborona.policy.headers import reason
@@ -41,14 +41,8 @@ from oborona.recheck.ident import to_text
 from oborona.types import Action, Envelope, Finding, Span, Stage, Verdict
 
 REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
-BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
 
 log = logging.getLogger("oborona.session")
-
-
-def busy(reply: Reply) -> bool:
-    """Tell whether a reply says "too busy": nobody judged the message, which is to come again."""
-    return reply.enhanced == BUSY.enhanced
 
 
 async def judge(

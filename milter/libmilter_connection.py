@@ -21,10 +21,9 @@ from oborona.milter import arguments
 from oborona.milter.door import Door, DoorFactory
 from oborona.milter.gather import Gather
 from oborona.milter.guard import NO_ANSWER, Guard
-from oborona.milter.judging import BUSY
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
-from oborona.milter.reply import CONTINUE, AddHeader, Answer, Reply, in_order
+from oborona.milter.reply import BUSY, CONTINUE, AddHeader, Answer, Reply, in_order
 from oborona.milter.room import Room
 from oborona.types import Stage
 

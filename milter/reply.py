@@ -166,3 +166,11 @@ def refuse(code: int, enhanced: str, text: str, judged: Judged | None = None) ->
 CONTINUE: Final = Reply()
 ACCEPT: Final = Reply(answer=Answer.ACCEPT)
 TEMPFAIL: Final = Reply(answer=Answer.TEMPFAIL)
+
+
+BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
+
+
+def busy(reply: Reply) -> bool:
+    """Tell whether a reply says "too busy": nobody judged the message, which is to come again."""
+    return reply.enhanced == BUSY.enhanced

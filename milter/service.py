@@ -41,11 +41,11 @@ from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
 from oborona.milter.setapart.notes import Notes
-from oborona.milter.setapart.suspects import Suspects
 from oborona.milter.silence import PATIENT
 from oborona.milter.state import prepare_state
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
+from oborona.milter.suspects import Suspects
 from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
 from oborona.milter.watched import Watched

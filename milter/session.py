@@ -16,10 +16,10 @@ from oborona.milter.bench import Bench
 from oborona.milter.early import Early
 from oborona.milter.gather import Gathered
 from oborona.milter.guard import NO_ANSWER
-from oborona.milter.judging import BUSY, judge, tried, unjudged
+from oborona.milter.judging import judge, tried, unjudged
 from oborona.milter.probe import MACRO as PROBE
 from oborona.milter.probe import believed
-from oborona.milter.reply import CONTINUE, Answer, Reply
+from oborona.milter.reply import BUSY, CONTINUE, Answer, Reply
 from oborona.policy.load import Policy
 from oborona.policy.stages import said_at
 from oborona.types import Client, Envelope, Stage

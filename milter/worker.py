@@ -64,9 +64,9 @@ from oborona.milter.reporting import report
 from oborona.milter.room import Room
 from oborona.milter.ruled import Ruled
 from oborona.milter.session import Session
+from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.setapart.notes import Notes
-from oborona.milter.setapart.suspects import Board
 from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters

@@ -14,8 +14,7 @@ import base64
 import re
 from typing import Final
 
-from oborona.milter.judging import BUSY
-from oborona.milter.reply import MAX_TEXT_LINE, AddHeader, Answer, RemoveHeader, Reply
+from oborona.milter.reply import BUSY, MAX_TEXT_LINE, AddHeader, Answer, RemoveHeader, Reply
 from oborona.policy.headers import FLAG, RESULTS
 from oborona.types import Action
 

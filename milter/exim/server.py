@@ -20,8 +20,8 @@ from oborona.milter.exim.answer import NOTHING, TOO_BUSY, answer, trouble
 from oborona.milter.exim.codec import Codec, Request, Word
 from oborona.milter.exim.question import question
 from oborona.milter.guard import NO_ANSWER, Guard
-from oborona.milter.judging import busy
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
+from oborona.milter.reply import busy
 from oborona.milter.room import Room
 from oborona.milter.stream import Counting, Stream
 

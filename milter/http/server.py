@@ -34,10 +34,9 @@ from oborona.milter.http.openapi import document
 from oborona.milter.http.rates import Rates
 from oborona.milter.http.rspamd import checked, checked_of_old
 from oborona.milter.http.told import told
-from oborona.milter.judging import busy
 from oborona.milter.letter import gathered, without_mailbox_line
 from oborona.milter.premises import Premises, failure, glance_guard_s, guard_s
-from oborona.milter.reply import Reply
+from oborona.milter.reply import Reply, busy
 from oborona.milter.room import Held
 from oborona.milter.tokens import Tokens
 from oborona.milter.web import BUSY, JSON, SERVER, Limits, WebServer, answer, bearer, client, no, read

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from oborona.config import Proxy
 from oborona.milter.arguments import text
 from oborona.milter.guard import NO_ANSWER
-from oborona.milter.judging import busy
 from oborona.milter.log import event
 from oborona.milter.proxy import words
 from oborona.milter.proxy.asked import Asked, Speaker
@@ -24,7 +23,7 @@ from oborona.milter.proxy.content import copy, for_session, head
 from oborona.milter.proxy.link import Link, Lost
 from oborona.milter.proxy.offers import command
 from oborona.milter.reply import Answer as Says
-from oborona.milter.reply import Reply
+from oborona.milter.reply import Reply, busy
 from oborona.milter.smtp.answers import Answer, own
 from oborona.milter.smtp.paths import Path
 from oborona.milter.smtp.spooled import Spooled

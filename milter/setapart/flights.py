@@ -18,8 +18,8 @@ from oborona.milter.heartbeat import beat
 from oborona.milter.log import event
 from oborona.milter.meter import Meter
 from oborona.milter.setapart import kept
+from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.notes import Notes, identity_of
-from oborona.milter.setapart.suspects import Board
 from oborona.policy.decide import set_apart
 from oborona.policy.load import Policy
 from oborona.recheck.ident import to_text

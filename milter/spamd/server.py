@@ -19,8 +19,8 @@ from oborona.feedback.events.model import Event
 from oborona.milter.acceptor import Acceptor
 from oborona.milter.door import OnceFactory
 from oborona.milter.guard import Guard
-from oborona.milter.judging import busy
 from oborona.milter.premises import Premises, failure, guard_s
+from oborona.milter.reply import busy
 from oborona.milter.room import Room
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.codec import Codec, Command, Request

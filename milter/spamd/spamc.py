@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from oborona.milter import letter
-from oborona.milter.answering import marks
+from oborona.milter.headers import marks
 from oborona.milter.reply import Answer, Judged, Reply
 from oborona.milter.spamd.codec import Command, Request
 from oborona.milter.spamd.report import report

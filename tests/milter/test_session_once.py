@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from oborona.milter.crowd import Crowd
-from oborona.milter.judging import BUSY
 from oborona.milter.letter import gathered
-from oborona.milter.reply import Answer, Reply
+from oborona.milter.reply import BUSY, Answer, Reply
 from oborona.milter.session import Session
 from oborona.types import Action, Client, Envelope, Stage
 from tests.milter.test_session import GTUBE, Table

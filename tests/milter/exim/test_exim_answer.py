@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.milter.exim.answer import MAX_REMOVED, NOTHING, TOO_BUSY, answer, trouble
-from oborona.milter.judging import BUSY
 from oborona.milter.reply import (
     ACCEPT,
+    BUSY,
     CONTINUE,
     MAX_TEXT_LINES,
     TEMPFAIL,

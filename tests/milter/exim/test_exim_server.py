@@ -19,8 +19,7 @@ from oborona.milter.exim.codec import MAX_LINE
 from oborona.milter.exim.server import EximServer
 from oborona.milter.gather import Gathered
 from oborona.milter.guard import NO_ANSWER, Guard
-from oborona.milter.judging import BUSY
-from oborona.milter.reply import CONTINUE, Answer, Reply, refuse
+from oborona.milter.reply import BUSY, CONTINUE, Answer, Reply, refuse
 from oborona.milter.room import Room
 from oborona.types import Envelope, Stage
 from tests.peers.ports import free_port

@@ -12,9 +12,8 @@ from typing import Any, cast
 import pytest
 
 from oborona.feedback.events.model import What
-from oborona.milter.judging import BUSY
 from oborona.milter.letter import gathered
-from oborona.milter.reply import Reply, refuse
+from oborona.milter.reply import BUSY, Reply, refuse
 from oborona.recheck.ident import sign
 from oborona.types import Action, Client, Envelope, Stage
 from tests.milter.http.sittings import TOKEN, Sittings, judged, until

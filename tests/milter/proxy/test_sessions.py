@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oborona.milter.guard import NO_ANSWER
-from oborona.milter.judging import BUSY
-from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.milter.reply import BUSY, AddHeader, Answer, RemoveHeader, Reply, refuse
 from tests.milter.proxy.scripted import MESSAGE, Behind, Sessions, proxy, send, until
 
 REFUSED = refuse(550, "5.7.1", "Message refused\nas spam")

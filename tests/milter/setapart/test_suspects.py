@@ -10,10 +10,11 @@ import pytest
 from oborona.errors import StoreError
 from oborona.milter.gather import Gathered
 from oborona.milter.setapart import kept
+from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.setapart.kept import AGE_S, DEATHS, FOLDER, MOST, Suspect
 from oborona.milter.setapart.notes import IDENTITY_BYTES, Notes
-from oborona.milter.setapart.suspects import Board, Suspects
+from oborona.milter.suspects import Suspects
 from oborona.types import Client, Envelope
 
 NOW = 1_800_000_000.0

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.feedback.events.model import Way, What
-from oborona.milter.answering import marks
-from oborona.milter.judging import BUSY
-from oborona.milter.reply import ACCEPT, AddHeader, Answer, Judged, Reply, refuse
+from oborona.milter.headers import marks
+from oborona.milter.reply import ACCEPT, BUSY, AddHeader, Answer, Judged, Reply, refuse
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.codec import Codec, Request
 from oborona.milter.spamd.report import LONGEST, report

@@ -16,8 +16,7 @@ from oborona.feedback.events.model import Event, What
 from oborona.milter import sockets
 from oborona.milter.gather import Gathered
 from oborona.milter.guard import NO_ANSWER, Guard
-from oborona.milter.judging import BUSY
-from oborona.milter.reply import ACCEPT, Answer, Judged, Reply
+from oborona.milter.reply import ACCEPT, BUSY, Answer, Judged, Reply
 from oborona.milter.room import Room
 from oborona.milter.spamd import rspamc, spamc, telling
 from oborona.milter.spamd.server import Desk, SpamdServer
