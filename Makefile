@@ -77,11 +77,11 @@ fmt:             ## format the code
 docs:            ## write again what is generated from code: settings, facts, shingle types
 	$(BIN)/python -m oborona.cli.document
 
-abuse:           ## attacks on others' mail by accounts, traps and copies, and what they cost (docs/abuse.md); SIZE=0.3: less mail
+abuse:           ## attacks on others' mail by accounts, traps and copies, and what they cost (docs/people/abuse.md); SIZE=0.3: less mail
 	@./setup test
 	$(BIN)/python benchmarks/abuse.py $(SIZE)
 
-bench:           ## messages a second, CPU and memory of a scan (docs/performance.md), and what counting costs (docs/scaling.md)
+bench:           ## messages a second, CPU and memory of a scan (docs/measured/performance.md), and what counting costs (docs/measured/scaling.md)
 	@./setup test
 	$(BIN)/python benchmarks/scan.py
 	$(BIN)/python benchmarks/message.py

@@ -4,7 +4,7 @@
     python benchmarks/abuse.py 0.2          a fifth of the mail
 
 Each row is one attack: how many of the others' messages were sent after it, and how many of these were refused or filed.  The scenes are those of
-`tests/abuse/scenes.py`; docs/abuse.md says what is promised of each.  No mail server and no DNS take part, and the clock is the scenes'.
+`tests/abuse/scenes.py`; docs/people/abuse.md says what is promised of each.  No mail server and no DNS take part, and the clock is the scenes'.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "size", type=float, nargs="?", default=1.0, help="how much mail, 1 = as in docs/abuse.md"
+        "size", type=float, nargs="?", default=1.0, help="how much mail, 1 = as in docs/people/abuse.md"
     )
     size = parser.parse_args().size
     print("| attack | others' messages after it | refused | filed |\n|---|---|---|---|")

@@ -1,4 +1,4 @@
-"""What counting in a cluster costs, and how long the death of a primary is felt: the figures of docs/cluster.md.
+"""What counting in a cluster costs, and how long the death of a primary is felt: the figures of docs/operate/cluster.md.
 
     python benchmarks/cluster.py                        all three tables
     python benchmarks/cluster.py --only failover --runs 3

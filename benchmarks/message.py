@@ -1,4 +1,4 @@
-"""What taking a message apart costs, step by step: the table of docs/performance.md.
+"""What taking a message apart costs, step by step: the table of docs/measured/performance.md.
 
     python benchmarks/message.py [--all] [--json]
 

@@ -1,4 +1,4 @@
-"""How much a spammer may change and still be counted as one with his other copies: the tables of docs/likeness.md.
+"""How much a spammer may change and still be counted as one with his other copies: the tables of docs/measured/likeness.md.
 
     python benchmarks/mutations.py [--shared 8] [--values 32] [--keys 5]
 

@@ -1,4 +1,4 @@
-"""Texts drawn as pictures, as senders do whose words are known, and what they do to a picture so that no two copies are equal: a table of docs/likeness.md.
+"""Texts drawn as pictures, as senders do whose words are known, and what they do to a picture so that no two copies are equal: a table of docs/measured/likeness.md.
 
 Each copy is decoded and looked at like any picture of a message; it meets its original when the two share a value of the perceptual hash, as counters
 see it. Strangers are the originals among themselves: other words, colours and shapes.

@@ -5,7 +5,7 @@
     python benchmarks/quality.py --whole --limit 1000       the whole daemon, too, on the first messages of each order
 
 DIR has folders of ham and of spam; FILE has `ham path` or `spam path` in each line. Each message is scored, then taught, as `streams.py` tells.
-One line of JSON on standard output, a table on standard error. docs/quality.md says how to read it.  `--out` keeps what is finished and goes on
+One line of JSON on standard output, a table on standard error. docs/measured/quality.md says how to read it.  `--out` keeps what is finished and goes on
 from there: each filter's rows by the mail, the row and the filter as it was (`kept.py`).
 
 The bar: in every row (1-ROCA)% at most half of bogofilter's.

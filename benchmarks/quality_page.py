@@ -1,4 +1,4 @@
-"""Puts the figures of `quality.py` into docs/quality.md, between its marks.
+"""Puts the figures of `quality.py` into docs/measured/quality.md, between its marks.
 
     python benchmarks/quality_page.py quality.json [...]
 
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs/quality.md"
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs/measured/quality.md"
 BAR: Final = 0.5
 
 

@@ -1,4 +1,4 @@
-"""What the rules that ship catch and lose on mail they have not seen: the tables of docs/catch.md.
+"""What the rules that ship catch and lose on mail they have not seen: the tables of docs/measured/catch.md.
 
     python benchmarks/rules.py                                the corpus of the tests
     python benchmarks/rules.py --corpus DIR --cache FILE      another; FILE keeps it parsed, so that the next run takes seconds

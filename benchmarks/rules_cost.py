@@ -1,4 +1,4 @@
-"""What rules cost a message, by how many there are and of what they ask: the figures of docs/policy.md.
+"""What rules cost a message, by how many there are and of what they ask: the figures of docs/policy/policy.md.
 
     python benchmarks/rules_cost.py [--json]
 

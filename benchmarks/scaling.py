@@ -1,4 +1,4 @@
-"""How much store so many shingles a day need: the arithmetic of docs/scaling.md, and a run of a thousandth of it.
+"""How much store so many shingles a day need: the arithmetic of docs/measured/scaling.md, and a run of a thousandth of it.
 
     python benchmarks/scaling.py                         the arithmetic for 10 M, 1 B and 13 B shingles a day
     python benchmarks/scaling.py --run 1e6               17 days of a million shingles through a real store and writer, by a clock of their own:

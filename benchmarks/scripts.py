@@ -1,4 +1,4 @@
-"""What rules in Lua cost a message, beside the same rules as expressions: the table of docs/lua.md.
+"""What rules in Lua cost a message, beside the same rules as expressions: the table of docs/policy/lua.md.
 
     python benchmarks/scripts.py [--json]
 

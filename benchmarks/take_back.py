@@ -3,7 +3,7 @@
     python benchmarks/take_back.py [--messages 2000]
 
 Messages of 40 shingles, half of them among 300 that have a day's history, half never seen before. Each is added, and taken back
-again in the same bucket. Microseconds of CPU a message, the least of five runs; docs/counters.md has the table.
+again in the same bucket. Microseconds of CPU a message, the least of five runs; docs/operate/counters.md has the table.
 """
 
 from __future__ import annotations

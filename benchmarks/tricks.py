@@ -1,4 +1,4 @@
-"""What senders of mass mail do to a text so that no two copies are equal: the tricks of docs/likeness.md.
+"""What senders of mass mail do to a text so that no two copies are equal: the tricks of docs/measured/likeness.md.
 
 Each takes a text and a source of chance and returns a text, or HTML where its name is in `PAGES`. Strengths are those at which a reader
 still reads on without effort: one word in ten spaced out, one in five with digits for letters. `excesses` are tricks that go further.

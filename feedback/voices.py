@@ -6,7 +6,7 @@
     a trap         once a day on what the sender is, and on a text; once in two weeks on what else two messages may share, such as a link
     a network      as a trap, of what is no sender's own: a letter, a link or a file that one network sends to twenty traps came to one
 
-So what k persons, k traps or k networks add to a piece in a day is at most k (docs/abuse.md).  An admin's word is held to none of it.
+So what k persons, k traps or k networks add to a piece in a day is at most k (docs/people/abuse.md).  An admin's word is held to none of it.
 
 Who has spoken of a piece is kept in the file of people's word (`voice`), by hashes, until two weeks are over; a word that is taken back frees its voices.
 """

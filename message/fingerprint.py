@@ -14,7 +14,7 @@ reaches 8 after 9 to 20 messages over six keys.
 
 Letters do better than words where there are few of them, as one changed word takes two windows of a dozen with it. Spaces are left out, so
 that a word may be spaced out; six at a time, because strangers met less the longer windows were and copies hardly did. Texts in between have
-both kinds, so that a copy that grew or shrank meets one that did not. docs/likeness.md has the figures.
+both kinds, so that a copy that grew or shrank meets one that did not. docs/measured/likeness.md has the figures.
 
 Limits: `MAX_WORDS` words and `MAX_LETTERS` letters from the start. Scripts that put no spaces between words (Chinese, Japanese, Thai)
 count a clause as a word, and so mostly have characters.

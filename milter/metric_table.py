@@ -1,4 +1,4 @@
-"""The metrics that there are, each with its words for people; docs/monitoring.md is written from these tables."""
+"""The metrics that there are, each with its words for people; docs/operate/monitoring.md is written from these tables."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _ROWS: Final = ("ours_good", "ours_perhaps", "ours_certain")
 
 
 class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[engines]` table: what is done where other engines look at the same message (docs/engines.md)."""
+    """The `[engines]` table: what is done where other engines look at the same message (docs/mail-servers/engines.md)."""
 
     ours_good: Annotated[
         Row,

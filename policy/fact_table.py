@@ -1,6 +1,6 @@
 """What rules may name: every fact once, with its type, the stage from which it is known, its unit, an example, and a line for people.
 
-`TABLE` is the schema that expressions are checked against, and what docs/facts.md is written from. A fact `text.words` is the attribute
+`TABLE` is the schema that expressions are checked against, and what docs/policy/facts.md is written from. A fact `text.words` is the attribute
 `text_words` of `policy.facts.Facts`.
 """
 

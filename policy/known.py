@@ -5,8 +5,8 @@ before the last day the one answers who had the least.
 
 The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach (six of
 sixteen of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
-common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/likeness.md).  The values of a
-picture's look are no such fingerprint: alike pictures share one at least, and others none (docs/pictures.md), so the worst one answers.
+common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/measured/likeness.md).  The values of a
+picture's look are no such fingerprint: alike pictures share one at least, and others none (docs/policy/pictures.md), so the worst one answers.
 """
 
 from __future__ import annotations

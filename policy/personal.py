@@ -1,6 +1,6 @@
 """One reader's verdict on a message: what the site's verdict becomes by what they have said themselves.
 
-The order, of which docs/personal.md has the table:
+The order, of which docs/people/personal.md has the table:
 
     enforced lists of the site      decide; nothing personal changes them
     the person's entries            deny: at least the spam folder; allow: the inbox

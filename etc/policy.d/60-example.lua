@@ -1,4 +1,4 @@
--- Rules that need a program are written in Lua, in policy files that end in .lua: docs/lua.md of Oborona tells all of it.
+-- Rules that need a program are written in Lua, in policy files that end in .lua: docs/policy/lua.md of Oborona tells all of it.
 -- This file holds comments only, and costs nothing.  Put what is yours into a file in /etc/oborona/policy.d, such as 61-local.lua; upgrades
 -- replace this one.  `oborona policy check` tells whether a script is right; mode = "shadow" tries a rule on mail without scoring it.
 --

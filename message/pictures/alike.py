@@ -8,7 +8,7 @@
 
 Two pictures meet when one value is the same: when in one view all signs agree but those that are weak in one of the two. So no distance has to be searched
 for, and a store of counters finds what is near. Brightness, contrast and size change no signs; a border is taken off, and where it cannot be found
-the other views are as they were. docs/pictures.md has what each change leaves, and how many strangers meet.
+the other views are as they were. docs/policy/pictures.md has what each change leaves, and how many strangers meet.
 
 No hash have small pictures, flat ones, and those of few waves or of level and upright ones alone (gradients, lines,
 buttons): everybody's look the same.

@@ -1,1 +1,1 @@
-"""Other engines that are asked about the same messages: rspamd, SpamAssassin, ClamAV (docs/engines.md)."""
+"""Other engines that are asked about the same messages: rspamd, SpamAssassin, ClamAV (docs/mail-servers/engines.md)."""

@@ -36,7 +36,7 @@ _HEADERS: Final = (
 
 
 def document() -> str:
-    """Return docs/openapi.json, which GET /v1/openapi.json answers."""
+    """Return docs/mail-servers/openapi.json, which GET /v1/openapi.json answers."""
     return json.dumps(description(), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -53,7 +53,7 @@ _MISSING: Final = (
     (re.compile(r"\(\?[=!]"), "look-ahead", 'ask for it beside the pattern: matches(x, r"...") and not matches(x, r"...")'),
     (re.compile(r"\(\?<[=!]"), "look-behind", "write what may stand before it: (?:^|[^0-9])..., or \\b for the border of a word"),
     (re.compile(r"\(\?>"), "atomic group", "write (?:...): RE2 is never slow"),
-    (re.compile(r"\\[1-9](?![0-7])|\(\?P=|\\k<"), "back reference", "a rule in Lua can compare what capture() gives (docs/lua.md)"),
+    (re.compile(r"\\[1-9](?![0-7])|\(\?P=|\\k<"), "back reference", "a rule in Lua can compare what capture() gives (docs/policy/lua.md)"),
     (re.compile(r"(?<!\\)[*+?}]\+"), "possessive repetition", "leave the second + out: RE2 is never slow"),
     (re.compile(r"\(\?#"), "comment", "write it beside the rule, after #"),
     (re.compile(r"\\[zZ]"), r"\Z", r"write \z for the end of the text"),

@@ -1,4 +1,4 @@
-"""Rules and checks that need a program: `policy.d/*.lua`, in Lua 5.4 by lupa (docs/lua.md, docs/adr/0016).
+"""Rules and checks that need a program: `policy.d/*.lua`, in Lua 5.4 by lupa (docs/policy/lua.md, docs/adr/0016).
 
     oborona.rule {
         name = "MANY_HOSTS", score = 20, say = "links to many hosts",

@@ -1,4 +1,4 @@
-"""What accounts, addresses and messages can cost others: no more than docs/abuse.md states.  All through the daemon's own scan, glance, counters and believer."""
+"""What accounts, addresses and messages can cost others: no more than docs/people/abuse.md states.  All through the daemon's own scan, glance, counters and believer."""
 
 from __future__ import annotations
 

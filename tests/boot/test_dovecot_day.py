@@ -1,4 +1,4 @@
-"""docs/dovecot.md as it stands, on a machine that boots: Dovecot files what is suspicious and tells what people do; and it is the first to forget us."""
+"""docs/people/dovecot.md as it stands, on a machine that boots: Dovecot files what is suspicious and tells what people do; and it is the first to forget us."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def arrives(machine: Machine, subject: str) -> None:
 
 
 def test_dovecot_files_and_tells_and_forgets(served: Machine) -> None:
-    for block in commands("dovecot.md", "Set up"):
+    for block in commands("people/dovecot.md", "Set up"):
         served.run(block)
 
     arrives(served, "lunch")

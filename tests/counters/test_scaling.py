@@ -1,4 +1,4 @@
-"""The arithmetic of docs/scaling.md holds at a thousandth of ten million shingles a day, through a real store for 17 days."""
+"""The arithmetic of docs/measured/scaling.md holds at a thousandth of ten million shingles a day, through a real store for 17 days."""
 
 from __future__ import annotations
 

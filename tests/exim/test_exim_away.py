@@ -63,7 +63,7 @@ def test_where_recipients_and_content_alone_are_asked(site: Site, tmp_path: Path
     """Exim 4.96 closes the socket file that it could not connect to twice, the second time in the place of its own log."""
     folder = shutil.copytree(SHIPPED, tmp_path / "oborona")
     for stage in ("connect", "mail"):
-        (folder / f"acl_{stage}").write_text("")  # as docs/exim.md sets it up on Debian
+        (folder / f"acl_{stage}").write_text("")  # as docs/mail-servers/exim.md sets it up on Debian
     macros = {
         "OBORONA_SOCKET": place,
         "OBORONA_CLIENT_NAME": "",

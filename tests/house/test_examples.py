@@ -19,8 +19,8 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", (ROOT / "docs" / page).read_text())
 
 
-TABLES = [(page, text) for page in ("policy.md", "replay.md") for text in blocks(page, "toml")]
-CONDITIONS = [line for text in blocks("policy.md", "python") for line in text.splitlines()]
+TABLES = [(page, text) for page in ("policy/policy.md", "policy/replay.md") for text in blocks(page, "toml")]
+CONDITIONS = [line for text in blocks("policy/policy.md", "python") for line in text.splitlines()]
 
 
 def with_(text: str, name: str, folder: Path) -> Path:
@@ -31,7 +31,7 @@ def with_(text: str, name: str, folder: Path) -> Path:
 
 
 def test_there_are_some() -> None:
-    assert {page for page, _ in TABLES} == {"policy.md", "replay.md"}
+    assert {page for page, _ in TABLES} == {"policy/policy.md", "policy/replay.md"}
     assert len(CONDITIONS) >= 9
 
 

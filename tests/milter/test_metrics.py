@@ -363,7 +363,7 @@ def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
 
 
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
-    page = (ROOT / "docs/monitoring.md").read_text()
+    page = (ROOT / "docs/operate/monitoring.md").read_text()
     for one in (
         *METRICS,
         *READER_METRICS,

@@ -164,7 +164,7 @@ async def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.Monke
 
 
 async def test_what_a_name_that_was_warmed_up_gains() -> None:
-    """Fresh and proved, ten days of mail that is read, a burst, the first words against it: docs/karma.md."""
+    """Fresh and proved, ten days of mail that is read, a burst, the first words against it: docs/senders/karma.md."""
     counters = Watched()
 
     async def karma() -> float:

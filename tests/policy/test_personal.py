@@ -1,4 +1,4 @@
-"""What goes before what: the table of docs/personal.md, row by row, and one verdict for several readers."""
+"""What goes before what: the table of docs/people/personal.md, row by row, and one verdict for several readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from oborona.reputation.personal import NOBODY, Entry, Kind, Personal, Side, ent
 from oborona.types import Action, Proved, Shingle, Verdict
 
 NOW = 1_795_170_000.0
-PAGE = Path(__file__).parents[2] / "docs/personal.md"
+PAGE = Path(__file__).parents[2] / "docs/people/personal.md"
 TEXT = tuple(Shingle(Type.WORDS, number) for number in range(32))
 ANN = "ann@a.example"
 

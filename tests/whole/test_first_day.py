@@ -17,7 +17,7 @@ CAUGHT: Final = {
     "spam": 8,
     "later": 7,
     "last": 6,
-}  # at least, of ten each; docs/catch.md has what it was when they were written
+}  # at least, of ten each; docs/measured/catch.md has what it was when they were written
 FILED: Final = ("spam", "reject")
 
 

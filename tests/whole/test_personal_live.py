@@ -35,7 +35,7 @@ when = "contains(subject, 'points')"
 score = 110
 say = "points"
 """
-SLACK_S = 20.0  # a busy machine; docs/personal.md has what it takes
+SLACK_S = 20.0  # a busy machine; docs/people/personal.md has what it takes
 SENT = 4  # messages, each by a connection of its own: both workers get some
 
 

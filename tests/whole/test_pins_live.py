@@ -23,7 +23,7 @@ from tests.peers.dns import Zones
 from tests.whole.gate import SPAM, Gate, eventually
 from tests.whole.test_history import remember
 
-SLACK_S = 20.0  # a busy machine; docs/reputation.md has what it takes
+SLACK_S = 20.0  # a busy machine; docs/senders/reputation.md has what it takes
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
 from tests.whole.gate import eventually
 
-SLACK_S = 20.0  # a busy machine; docs/signatures.md has what it takes
+SLACK_S = 20.0  # a busy machine; docs/policy/signatures.md has what it takes
 SENT = 8  # messages, each by a connection of its own: both workers get some
 
 

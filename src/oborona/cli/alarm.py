@@ -16,7 +16,7 @@ from oborona.milter.service import site_name
 
 @click.group()
 def alarm() -> None:
-    """Test the alerts that go to an admin by webhook and mail (docs/alarm.md)."""
+    """Test the alerts that go to an admin by webhook and mail (docs/operate/alarm.md)."""
 
 
 @alarm.command()

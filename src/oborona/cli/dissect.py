@@ -59,7 +59,10 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object a message; docs/dissect.md says what is in it."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object a message; docs/operate/dissect.md says what is in it.",
 )
 @asks_dns
 @pass_envelope

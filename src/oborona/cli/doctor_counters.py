@@ -61,7 +61,9 @@ def _memory(asked: Asked) -> Iterator[Report]:
     if days >= OLD_DAYS:
         yield Report("memory", State.OK, f"reaches back {days} days: RepIP refuses, where the policy says so")
     else:
-        words = f"reaches back {days} days: RepIP refuses nobody until it is {OLD_DAYS} (docs/repip.md)"
+        words = (
+            f"reaches back {days} days: RepIP refuses nobody until it is {OLD_DAYS} (docs/senders/repip.md)"
+        )
         yield Report("memory", State.OK, words)
 
 

@@ -26,7 +26,9 @@ def places(asked: Asked) -> Iterator[Report]:
         words = f"{path}: {found.kind}, of {day(found.built)}"
         if time.time() - found.built > OLD_DAYS * 86_400:
             yield Report(
-                what, State.WARN, f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/places.md)"
+                what,
+                State.WARN,
+                f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/senders/places.md)",
             )
         else:
             yield Report(what, State.OK, words)

@@ -48,7 +48,7 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 
 
 def facts() -> str:
-    """Return docs/facts.md."""
+    """Return docs/policy/facts.md."""
     lines = [
         "# Facts: what rules may name",
         "",
@@ -63,7 +63,7 @@ def facts() -> str:
         f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(span.name.lower() for span in Span)} and METRIC one of",
         f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
         "minutes, or 14 days; `earlier` is `fortnight` without `day`: only what came then may speak for a sender",
-        "([ADR 42](adr/0042-what-may-speak-for-a-sender.md)). The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
+        "([ADR 42](../adr/0042-what-may-speak-for-a-sender.md)). The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
         "what hangs on them) the smallest count that a quarter of the values reach, six of sixteen for short texts. While the counters can't be",
         "asked every count is none.",
         "",
@@ -126,7 +126,7 @@ def _example(one: Fact) -> str:
 
 
 def monitoring() -> str:
-    """Return docs/monitoring.md."""
+    """Return docs/operate/monitoring.md."""
     lines = [
         "# Monitoring",
         "",
@@ -158,9 +158,9 @@ def _words(names: object) -> str:
 def files() -> dict[Path, str]:
     """Return every generated file with its text."""
     return {
-        ROOT / "docs/facts.md": facts(),
-        ROOT / "docs/monitoring.md": monitoring(),
-        ROOT / "docs/openapi.json": openapi.document(),
+        ROOT / "docs/policy/facts.md": facts(),
+        ROOT / "docs/operate/monitoring.md": monitoring(),
+        ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         surface.FILE: surface.document(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),

@@ -31,7 +31,7 @@ def what_to_add(settings: Settings) -> str:
     kind = {
         True: "Debian's split files",
         False: "Debian's single file",
-        None: "a configuration of your own: docs/exim.md tells where each file belongs; on Debian",
+        None: "a configuration of your own: docs/mail-servers/exim.md tells where each file belongs; on Debian",
     }[split]
     doors = settings.doors
     steps = [

@@ -18,7 +18,7 @@ from oborona.milter.exporting.files import Files, Tables
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @pass_asked
 def export(asked: Asked, dry_run: bool) -> None:
-    """Write the tables of [export] now, for a mail server's own look-ups (docs/exim.md).
+    """Write the tables of [export] now, for a mail server's own look-ups (docs/mail-servers/exim.md).
 
     The keeper does it every export.interval_s by itself. Exit status 1 where something could not be asked, and is not in them.
     """

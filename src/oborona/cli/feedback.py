@@ -26,7 +26,7 @@ from oborona.feedback.events.model import Stored, What
 def feedback() -> None:
     """Show reports of people and hits of spam traps, whose reports are accepted and why, and take reports back.
 
-    docs/feedback.md has the rules.
+    docs/people/feedback.md has the rules.
     """
 
 

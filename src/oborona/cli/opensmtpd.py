@@ -42,7 +42,7 @@ def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str, patience
         smtpd = socket.socket(fileno=os.dup(0))
     except OSError:
         raise click.UsageError(
-            "standard input is no socket: OpenSMTPD starts this, see docs/opensmtpd.md"
+            "standard input is no socket: OpenSMTPD starts this, see docs/mail-servers/opensmtpd.md"
         ) from None
     logging.basicConfig(level=logging.WARNING, format="%(message)s")  # smtpd puts it into its log
     asyncio.run(_serve(smtpd, address, away, patience))

@@ -49,7 +49,7 @@ def _of_kind(command: Any) -> Any:
 def personal() -> None:
     """Show and change a person's own allow and deny lists, contacts and threshold; running workers follow within half a second.
 
-    WHAT is a mail address in From, unless an option says otherwise. docs/personal.md has what goes before what.
+    WHAT is a mail address in From, unless an option says otherwise. docs/people/personal.md has what goes before what.
     """
 
 

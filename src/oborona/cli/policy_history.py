@@ -1,4 +1,4 @@
-"""The table of all policy files that ever shipped, written again: `python -m oborona.cli.policy_history` (docs/policy.md, `oborona.policy.shipped`).
+"""The table of all policy files that ever shipped, written again: `python -m oborona.cli.policy_history` (docs/policy/policy.md, `oborona.policy.shipped`).
 
 `make docs` adds the files as they are now; this program adds those of all commits of the clone that it runs in as well.
 """

@@ -45,7 +45,7 @@ def list_() -> None:
     """Show and change the site's allow and deny lists; a running daemon follows within 1.5 seconds.
 
     NAME is allow, deny, or the name of a [[local_list]] with a file. ENTRY is an address, a network, a name (example.com exactly, .example.com with all
-    below it), or a mail address (a@example.com, @example.com). docs/lists.md has what goes before what.
+    below it), or a mail address (a@example.com, @example.com). docs/policy/lists.md has what goes before what.
     """
 
 

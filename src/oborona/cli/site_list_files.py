@@ -171,7 +171,7 @@ def _put(path: Path, raw: bytes, like: Path) -> None:
 def _begin(path: Path, known: Own) -> None:
     table = f'[[local_list]]\nname = "{known.name}"\naction = "{known.action.value}"\nof = {_OF}\nfile = "{known.file}"\nwhy = "{known.says}"\n'
     there = contents(path)
-    head = b"# Lists that `oborona list` keeps; what is in them stands in the files named here (docs/lists.md).\n"
+    head = b"# Lists that `oborona list` keeps; what is in them stands in the files named here (docs/policy/lists.md).\n"
     _put(path, (there or head) + b"\n" + table.encode(), path)
 
 

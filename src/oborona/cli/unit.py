@@ -19,7 +19,7 @@ from oborona.milter.resolver import system_servers
 
 @click.group()
 def unit() -> None:
-    """What the units have done for the daemon, as root, before and after it starts (docs/confinement.md)."""
+    """What the units have done for the daemon, as root, before and after it starts (docs/operate/confinement.md)."""
 
 
 @unit.command()

@@ -19,7 +19,7 @@ def _server(value: str) -> None:
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is told, and when, of what should not wait until somebody looks (docs/alarm.md)."""
+    """Who is told, and when, of what should not wait until somebody looks (docs/operate/alarm.md)."""
 
     webhook: Annotated[
         str,

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
-    """What every process gives up at its start, beside what a unit takes from it (docs/confinement.md)."""
+    """What every process gives up at its start, beside what a unit takes from it (docs/operate/confinement.md)."""
 
     system_calls: Annotated[
         bool,

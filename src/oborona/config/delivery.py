@@ -12,7 +12,7 @@ from oborona.config.worker import MIB
 
 
 class Delivery(Door, frozen=True, kw_only=True):
-    """The listener between the mail server and the mailboxes, by LMTP: each copy gets the verdict of its recipient (docs/delivery.md)."""
+    """The listener between the mail server and the mailboxes, by LMTP: each copy gets the verdict of its recipient (docs/mail-servers/delivery.md)."""
 
     listen: Annotated[
         str,

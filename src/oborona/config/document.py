@@ -1,4 +1,4 @@
-"""The sample etc/oborona.toml and docs/settings.md, written from the schema.
+"""The sample etc/oborona.toml and docs/operate/settings.md, written from the schema.
 
 `make docs` writes both; a test compares the files with what this gives, so that neither can drift from the schema.
 """
@@ -44,8 +44,8 @@ def sample() -> str:
     lines = [
         "# Settings of Oborona. What is commented out shows its default; a line here wins over it, the command",
         "# line over both. Unknown keys and values out of range refuse the start. Scores and rules are policy:",
-        "# what ships is read from the package, what is yours from policy.d/ beside this file (docs/policy.md).",
-        "# This file is written from the schema: see docs/settings.md.",
+        "# what ships is read from the package, what is yours from policy.d/ beside this file (docs/policy/policy.md).",
+        "# This file is written from the schema: see docs/operate/settings.md.",
     ]
     for section in SECTIONS:
         lines += ["", f"# {summary(section)}", f"[{section}]"]
@@ -59,7 +59,7 @@ def sample() -> str:
 
 
 def reference() -> str:
-    """Return docs/settings.md."""
+    """Return docs/operate/settings.md."""
     lines = [
         "# Settings",
         "",
@@ -80,5 +80,5 @@ def reference() -> str:
 
 
 FILES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
-    {"etc/oborona.toml": sample, "docs/settings.md": reference}
+    {"etc/oborona.toml": sample, "docs/operate/settings.md": reference}
 )

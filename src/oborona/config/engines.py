@@ -1,4 +1,4 @@
-"""Settings of the engines that look at the same messages side by side with ours (docs/engines.md)."""
+"""Settings of the engines that look at the same messages side by side with ours (docs/mail-servers/engines.md)."""
 
 from __future__ import annotations
 

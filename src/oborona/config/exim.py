@@ -11,7 +11,7 @@ from oborona.config.doors import Door, may_listen
 
 
 class Exim(Door, frozen=True, kw_only=True):
-    """The listener for Exim's ${readsocket}: one line asks, one line answers (docs/exim-protocol.md)."""
+    """The listener for Exim's ${readsocket}: one line asks, one line answers (docs/mail-servers/exim-protocol.md)."""
 
     listen: Annotated[
         str,

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class Markings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message says of its verdict (docs/headers.md); journal, log and `oborona explain` always have all of it."""
+    """What a message says of its verdict (docs/operate/headers.md); journal, log and `oborona explain` always have all of it."""
 
     reason: Annotated[
         Literal["full", "names", "none"],

@@ -12,7 +12,7 @@ from oborona.config.worker import MIB
 
 
 class Http(Door, frozen=True, kw_only=True):
-    """The HTTP listener: clients of rspamd, and our own /v1/scan (docs/http.md)."""
+    """The HTTP listener: clients of rspamd, and our own /v1/scan (docs/mail-servers/http.md)."""
 
     listen: Annotated[
         str,

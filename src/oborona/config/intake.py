@@ -33,7 +33,7 @@ def addresses(what: str) -> Meta:
 
 
 class Intake(Listening, frozen=True, kw_only=True):
-    """What people say of mail that they have: moves in their mailboxes, and what other programs pass on (docs/dovecot.md)."""
+    """What people say of mail that they have: moves in their mailboxes, and what other programs pass on (docs/people/dovecot.md)."""
 
     listen: Annotated[
         str,
@@ -71,7 +71,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
-            description="Folder where Dovecot leaves what was said while we were away (docs/dovecot.md). Empty: there is none.",
+            description="Folder where Dovecot leaves what was said while we were away (docs/people/dovecot.md). Empty: there is none.",
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
@@ -108,7 +108,7 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where the mail server delivers reports and mail to traps, by LMTP or SMTP, as in [doors.milter]"
-            " (docs/reports.md); a socket file has owner, group and mode as above. Empty: off.",
+            " (docs/people/reports.md); a socket file has owner, group and mode as above. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""

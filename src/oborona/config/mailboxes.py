@@ -52,7 +52,7 @@ def _imap(value: str) -> None:
 
 
 class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
-    """How delivered messages are reached, to move them as long as nobody has opened them (docs/mailboxes.md)."""
+    """How delivered messages are reached, to move them as long as nobody has opened them (docs/people/mailboxes.md)."""
 
     kind: Annotated[
         Literal["none", "doveadm", "imap", "maildir"],

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class Personal(msgspec.Struct, frozen=True, kw_only=True):
-    """Lists, contacts and strictness of single persons (docs/personal.md)."""
+    """Lists, contacts and strictness of single persons (docs/people/personal.md)."""
 
     contacts: Annotated[
         Literal["login", "sender", "none"],

@@ -14,7 +14,7 @@ EVERYBODY: Final = "0.0.0.0/0 ::/0"
 
 
 class Proxy(Door, frozen=True, kw_only=True):
-    """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes is handed on to them, message by message (docs/proxy.md)."""
+    """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes is handed on to them, message by message (docs/mail-servers/proxy.md)."""
 
     listen: Annotated[
         str,

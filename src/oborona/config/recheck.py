@@ -20,7 +20,7 @@ def _minutes(value: str) -> None:
 
 
 class Recheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Delivered messages that are judged again with what is known now, and moved (docs/recheck.md)."""
+    """Delivered messages that are judged again with what is known now, and moved (docs/people/recheck.md)."""
 
     enabled: Annotated[
         bool,

@@ -1,7 +1,7 @@
 """The settings of etc/oborona.toml: one Struct per section, and the only list of them.
 
 Name, type, range, default, unit (in the name) and meaning stand here once; the reader, the sample file
-etc/oborona.toml and docs/settings.md come from it. Changing policy (scores, rules) needs no setting: see docs/policy.md.
+etc/oborona.toml and docs/operate/settings.md come from it. Changing policy (scores, rules) needs no setting: see docs/policy/policy.md.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dns(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asked about names: recursive resolvers, best one on this machine (docs/dns.md)."""
+    """Who is asked about names: recursive resolvers, best one on this machine (docs/operate/dns.md)."""
 
     servers: Annotated[
         str,

@@ -11,7 +11,7 @@ from oborona.config.doors import Door, may_listen
 
 
 class Spamd(Door, frozen=True, kw_only=True):
-    """The listener for clients of SpamAssassin's spamd, and of rspamd as Exim asks it (docs/spamd.md)."""
+    """The listener for clients of SpamAssassin's spamd, and of rspamd as Exim asks it (docs/mail-servers/spamd.md)."""
 
     listen: Annotated[
         str,

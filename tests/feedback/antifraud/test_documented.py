@@ -1,4 +1,4 @@
-"""docs/feedback.md has the rules, and other names that stand on events, as they are in the code."""
+"""docs/people/feedback.md has the rules, and other names that stand on events, as they are in the code."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from oborona.feedback.antifraud.rules import RULES
 from oborona.feedback.believing.deciding import OPPOSITE, UNREADABLE
 from oborona.feedback.believing.looking import REVISED
 
-PAGE = (Path(__file__).parents[3] / "docs" / "feedback.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/people/feedback.md").read_text()
 
 
 def test_the_table_of_rules_is_that_of_the_code() -> None:

@@ -1,4 +1,4 @@
-"""What docs/lua.md and the example that ships show is right, and does what they say."""
+"""What docs/policy/lua.md and the example that ships show is right, and does what they say."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from oborona.policy.scripts.source import MAX_BYTES
 from tests.policy.scripts.made import judged
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/lua.md").read_text()
+PAGE = (ROOT / "docs/policy/lua.md").read_text()
 NUMBERED, DRINK = re.findall(r"```lua\n(.*?)```", PAGE, re.DOTALL)
 SHOPS = frozenset({"shop1.example", "shop22.example", "shop3.example", "other.example"})
 
