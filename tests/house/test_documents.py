@@ -27,18 +27,25 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_the_index_has_every_page_once() -> None:
-    index = ROOT / "docs/index.md"
-    named = re.findall(r"(?m)^- \[[^\]]+\]\(([^)#]+)\)", index.read_text())
-    pages = {str(page.relative_to(index.parent)) for page in index.parent.rglob("*.md")}
-    assert sorted(named) == sorted(pages - {index.name})
+@pytest.mark.parametrize("folder", [ROOT / "docs", ROOT / "docs/adr"], ids=["pages", "decisions"])
+def test_an_index_has_every_page_once(folder: Path) -> None:
+    index = folder / "index.md"
+    named = re.findall(r"(?m)^- \[[^\]]+\]\(([^)#]+)\):", index.read_text())
+    pages = {page.relative_to(folder).as_posix() for page in folder.rglob("*.md")} - {"index.md"}
+    if folder.name == "docs":  # it names the index of decisions, and no decision
+        pages = {page for page in pages if not page.startswith("adr/0")}
+    assert sorted(named) == sorted(pages)
 
 
-def test_the_index_has_the_title_of_every_decision() -> None:
-    text = (ROOT / "docs/index.md").read_text()
-    for page in sorted((ROOT / "docs/adr").glob("*.md")):
-        number, title = page.read_text().splitlines()[0].removeprefix("# ").split(". ", 1)
-        assert f"- [{number}](adr/{page.name}). {title.rstrip('.')}\n" in text
+def test_every_decision_has_its_number_its_status_and_a_line() -> None:
+    lines = (ROOT / "docs/adr/index.md").read_text()
+    for page in sorted((ROOT / "docs/adr").glob("0*.md")):
+        title, empty, status, *_ = page.read_text().splitlines()
+        number = int(page.name[:4])
+        assert title.startswith(f"# {number}. ")
+        assert not empty
+        assert re.fullmatch(r"Status: (accepted|replaced by \[\d+\]\(\d{4}-[a-z0-9-]+\.md\))\.", status), page
+        assert re.search(rf"(?m)^- \[{number}\]\({page.name}\):\n  [A-Z`]", lines), page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
