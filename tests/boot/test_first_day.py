@@ -124,7 +124,7 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
     change(clone / "systemd/oborona.service", r"^Description=.*", "Description=Anew")
     with (clone / "etc/policy.d/22-headers.toml").open("a") as shipped:
         shipped.write(RULE.format(name="SHIPPED", subject="shipped"))
-    said = follow(machine, "Upgrade")
+    said = follow(machine, "Upgrade", "operate/upgrade.md")
     assert "spam_score = 93 (ships: 100)" in said
     assert machine.run("ls /etc/oborona/policy.d").split() == ["10-verdict_own.toml", "90-local.toml"]
     assert "99.1" in machine.run("oborona --version")
@@ -137,10 +137,10 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
 
     # a backup; all is lost; all is back
     before = counted(machine), verdicts(machine)
-    follow(machine, "Backup")  # and back, over the state that is there
+    follow(machine, "Backup", "operate/backup.md")  # and back, over the state that is there
     assert (counted(machine), verdicts(machine)) == before
     machine.run("systemctl stop oborona; rm -rf /etc/oborona /var/lib/oborona")
-    machine.run(commands("install.md", "Backup")[-1])
+    machine.run(commands("operate/backup.md", "Backup")[-1])
     assert (counted(machine), verdicts(machine)) == before
     assert "GTUBE" in machine.run(f"oborona explain {reference}")
     assert send(machine, "mine").startswith("550 5.7.1 ")

@@ -1,4 +1,4 @@
-"""The commands of README, docs/how-to.md and docs/troubleshooting.md, as they stand there, on a running daemon behind a real Postfix."""
+"""The commands of README and of the pages for each day, as they stand there, on a running daemon behind a real Postfix."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ def _tasks(page: str) -> list[tuple[str, list[str]]]:
 
 TASKS = _tasks("docs/how-to.md")
 TROUBLES = _tasks("docs/troubleshooting.md")
-MAY_FIND = {"find": {0, 1}, "doctor": {0, 1}, "attach": {0, 1}, "set-apart": {0, 1}}
+DAYS = {
+    page: _tasks(f"docs/operate/{page}.md") for page in ("first-hour", "each-morning", "complaint", "upgrade")
+}
+MAY_FIND = {command: {0, 1} for command in ("find", "doctor", "attach", "set-apart", "alarm")}
 """Commands whose status 1 is an answer."""
-BOOTED = ("systemctl ", "journalctl ")
-"""Lines of these need a machine that systemd has booted."""
+BOOTED = ("systemctl ", "journalctl ", "./setup ")
+"""Lines of these need a machine that systemd has booted: `tests/boot` has them."""
 SAID = "oborona: "
 """What a page shows of the log."""
 MARIA = SPAM.replace(b"<ann@a.example>", b"<maria@client.example>")
@@ -82,6 +85,7 @@ def _run(gate: Gate, at: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run lines of a page by a shell for which the gate's Postfix is the machine's."""
     ident = str(gate.events("verdict")[0]["id"])
     said = script.replace("0SAH375J007Q5", ident).replace("/etc/oborona/policy.d", str(gate.policy_folder))
+    said = said.replace("/root/", f"{at}/")
     env = os.environ | {
         "PATH": f"{at / 'bin'}:{os.environ['PATH']}",
         "MAIL_CONFIG": f"{gate.postfix.folder}/etc",
@@ -119,7 +123,7 @@ def test_a_task_is_done_by_its_commands(gate: Gate, at: Path, title: str, comman
 
 
 def test_the_page_has_its_troubles() -> None:
-    assert len(TROUBLES) == 11
+    assert len(TROUBLES) == 19
     assert all(commands for _, commands in TROUBLES)
 
 
@@ -129,8 +133,16 @@ def test_a_trouble_is_looked_into_by_its_commands(gate: Gate, at: Path, title: s
     for line in lines:
         if not line.startswith((*BOOTED, SAID)):
             said += _does(gate, at, line).stdout
-    if title == "Mail passes unfiltered":
+    if title.startswith("Mail passes unfiltered"):
         assert "a GTUBE, sent there" in said, "doctor looked at the Postfix of the page, and proved it"
+
+
+@pytest.mark.parametrize("page", DAYS)
+def test_a_day_is_gone_through_by_its_commands(gate: Gate, at: Path, page: str) -> None:
+    lines = [line for _, lines in DAYS[page] for line in lines if not line.startswith(BOOTED)]
+    assert len(lines) >= 4
+    for line in lines:
+        _does(gate, at, line)
 
 
 @pytest.mark.slow
