@@ -1,4 +1,4 @@
-"""Thirty days of made-up traffic: whom RepIP refuses at connect, how soon, and for how long; the tables of docs/senders/repip.md.
+"""Thirty days of made-up traffic: whom RepIP refuses at connect, how soon, and for how long; the tables of docs/measured/senders.md.
 
     python benchmarks/reputation.py                     five months of worlds drawn from their ranges; some minutes
     python benchmarks/reputation.py --usual             of the world that RepIP was tuned on, by other seeds

@@ -1,4 +1,4 @@
-"""A message as the system sees it, as plain data: what `oborona dissect` shows, and what its JSON is (docs/operate/dissect.md).
+"""A message as the system sees it, as plain data: what `oborona dissect` shows, and what its JSON is (docs/policy/message.md).
 
 Field names are for ever; new ones may come. Whatever a stranger sent stands here as it is, control characters included.
 """

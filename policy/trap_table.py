@@ -30,7 +30,7 @@ _File = Annotated[str, Meta(pattern=LIST_FILE, max_length=MAX_LIST_FILE)]
 
 
 class TrapsTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[traps]` table: addresses that no person uses (docs/people/traps.md)."""
+    """The `[traps]` table: addresses that no person uses (docs/people/reports.md)."""
 
     addresses: Annotated[
         tuple[str, ...],

@@ -44,7 +44,7 @@ Trust is 100 (1 - 2 share): 0 for who is not known, towards 100 with good mail, 
 
 Known limits: whoever sends a handful of messages here from each network is let in with most of them; spam through good addresses is not refused here;
 spam verdicts of ours are among the evidence, and so a filter's mistake about an address lasts a day, or longer where it goes on (`oborona counters
-forget`, `oborona reputation set`).  `docs/senders/repip.md` has what it refuses in thirty days of made-up traffic.
+forget`, `oborona reputation set`).  `docs/measured/senders.md` has what it refuses in thirty days of made-up traffic.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-LEARNING: Final = 14  # days on which nobody is refused, as docs/senders/repip.md advises
+LEARNING: Final = 14  # days on which nobody is refused, as docs/senders/clients.md advises
 DAYS: Final = LEARNING + 30
 
 

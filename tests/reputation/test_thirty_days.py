@@ -1,6 +1,6 @@
 """A quick look at made-up traffic: far more spam than good mail is refused at connect, and an outcry is heard.
 
-The figures of whole months are in docs/senders/repip.md; the bars here are wider, since a small site sees less of each network.
+The figures of whole months are in docs/measured/senders.md; the bars here are wider, since a small site sees less of each network.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
 from tests.whole.gate import eventually
 
-SLACK_S = 20.0  # a busy machine; docs/people/learning.md has what it takes
+SLACK_S = 20.0  # a busy machine; docs/measured/feedback.md has what it takes
 RULE = """
 [[rule]]
 name = "TAUGHT"

@@ -62,7 +62,7 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
     "--json",
     "as_json",
     is_flag=True,
-    help="One JSON object a message; docs/operate/dissect.md says what is in it.",
+    help="One JSON object a message; docs/policy/message.md says what is in it.",
 )
 @asks_dns
 @pass_envelope

@@ -62,7 +62,7 @@ def _memory(asked: Asked) -> Iterator[Report]:
         yield Report("memory", State.OK, f"reaches back {days} days: RepIP refuses, where the policy says so")
     else:
         words = (
-            f"reaches back {days} days: RepIP refuses nobody until it is {OLD_DAYS} (docs/senders/repip.md)"
+            f"reaches back {days} days: RepIP refuses nobody until it is {OLD_DAYS} (docs/senders/clients.md)"
         )
         yield Report("memory", State.OK, words)
 

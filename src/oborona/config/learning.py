@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
-    """What people say of their mail, and the content model that learns from it (docs/people/learning.md)."""
+    """What people say of their mail, and the content model that learns from it (docs/people/feedback.md)."""
 
     min_learned: Annotated[
         int,
