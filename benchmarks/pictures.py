@@ -1,4 +1,4 @@
-"""What pictures are told by, and what that costs: the tables of docs/policy/pictures.md.
+"""What pictures are told by, and what that costs: the tables of docs/policy/pictures.md and docs/measured/parts.md.
 
     python -m benchmarks.pictures alike     changed pictures that still meet, by change; strangers that meet
     python -m benchmarks.pictures codes     QR codes that are found, by what was done to them

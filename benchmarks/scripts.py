@@ -1,4 +1,4 @@
-"""What rules in Lua cost a message, beside the same rules as expressions: the table of docs/policy/lua.md.
+"""What rules in Lua cost a message, beside the same rules as expressions: a table of docs/measured/parts.md.
 
     python benchmarks/scripts.py [--json]
 
