@@ -21,7 +21,7 @@ import msgspec
 from oborona.milter.answering import judged
 from oborona.milter.bench import Bench
 from oborona.milter.inquiry import Inquirer
-from oborona.milter.judging import log_fault
+from oborona.milter.judged_message import log_fault
 from oborona.milter.log import event
 from oborona.milter.refusing import EarlyVerdict, RefusedMail, refused, settle, write
 from oborona.milter.reply import CONTINUE, Reply

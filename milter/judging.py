@@ -23,22 +23,17 @@ from oborona.milter.answering import TOO_MANY_HEADERS, answer, words
 from oborona.milter.bench import Bench
 from oborona.milter.gather import MAX_HEADERS, Gathered
 from oborona.milter.inquiry import Inquirer
-from oborona.milter.journaled import entry_of
+from oborona.milter.judged_message import JudgedMessage, keep, log_fault, tell, verdict_of
 from oborona.milter.log import event
 from oborona.milter.meter import Meter
 from oborona.milter.probe import TOLD
 from oborona.milter.reply import BUSY, Answer, Reply, refuse
 from oborona.policy.budget import Course, OverBudgetError
 from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, PARTIAL, SET_APART, unfinished, with_findings
-from oborona.policy.headers import reason
 from oborona.policy.load import Policy
-from oborona.policy.local import NOT_COUNTED
-from oborona.policy.own import is_own
-from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, scan
-from oborona.policy.settling import counts, settle, settle_put_off, vouching
 from oborona.recheck.ident import to_text
-from oborona.types import Action, Envelope, Finding, Span, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, Stage, Verdict
 
 REPORT: Final = "report"  # decides: spam that somebody reports is in the message, and is not theirs
 
@@ -83,7 +78,7 @@ async def tried(
         inquirer.end_message()
     finally:
         bench.crowd.leave(envelope.client.ip, meter.spent_s)
-    verdict = result.verdict if isinstance(result, Scan) else result
+    verdict = verdict_of(result)
     event(log, logging.INFO, TOLD, id=to_text(ident), verdict=verdict.action, score=verdict.score)
     if reply.answer in (Answer.REJECT, Answer.TEMPFAIL):
         return msgspec.structs.replace(reply, text=f"{reply.text} ({TOLD})")
@@ -111,10 +106,17 @@ def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy
     else:
         result = _unfinished(bench, why, policy)
     reply = answer(bench, result, message, envelope, ident, policy)
-    _keep(bench, result, policy, envelope, message, ident, now)
-    asyncio.get_running_loop().call_soon(
-        _settle, bench, result, policy, envelope, message, ident, now, deadline_s
+    judged = JudgedMessage(
+        result=result,
+        policy=policy,
+        envelope=envelope,
+        message=message,
+        ident=ident,
+        now=now,
+        took_s=deadline_s,
     )
+    keep(bench, judged)
+    asyncio.get_running_loop().call_soon(tell, bench, judged)
     return reply
 
 
@@ -129,10 +131,13 @@ async def _judge(
     inquirer.end_message()
     if envelope.traps:
         reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
-    took = loop.time() - started
-    _keep(bench, result, policy, envelope, message, ident, now)
+    took_s = loop.time() - started
+    judged = JudgedMessage(
+        result=result, policy=policy, envelope=envelope, message=message, ident=ident, now=now, took_s=took_s
+    )
+    keep(bench, judged)
     # after the answer: the transport writes the reply before the loop comes to this
-    loop.call_soon(_settle, bench, result, policy, envelope, message, ident, now, took)
+    loop.call_soon(tell, bench, judged)
     return reply
 
 
@@ -227,131 +232,6 @@ def _why(bench: Bench, ident: int, error: Exception, lost_s: float) -> str:
 
 def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:
     return unfinished(why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score)
-
-
-def _keep(
-    bench: Bench,
-    result: Scan | Verdict,
-    policy: Policy,
-    envelope: Envelope,
-    message: Gathered,
-    ident: int,
-    now: float,
-) -> None:
-    """Journal and count a message, so that it survives the death of this process."""
-    verdict = result.verdict if isinstance(result, Scan) else result
-    scanned = result if isinstance(result, Scan) else None
-    try:
-        if scanned is not None:
-            bench.ruled(scanned.policy)
-        bench.journal(entry_of(ident, now, policy, envelope, message.size, verdict, scanned))
-        if scanned is not None:
-            settle(
-                scanned.pieces,
-                scanned.counted,
-                bench.counters,
-                now=now,
-                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
-                vouching=vouching(
-                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
-                ),
-            )
-            if scanned.put_off is not None:
-                settle_put_off(scanned.put_off, bench.counters, now=now)
-            bench.written(now)
-    except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
-        log_fault(ident, error, Stage.CONTENT)
-
-
-def _settle(
-    bench: Bench,
-    result: Scan | Verdict,
-    policy: Policy,
-    envelope: Envelope,
-    message: Gathered,
-    ident: int,
-    now: float,
-    took: float,
-) -> None:
-    verdict = result.verdict if isinstance(result, Scan) else result
-    scanned = result if isinstance(result, Scan) else None
-    try:
-        if scanned is not None:
-            bench.tally.judged(verdict, took)
-            bench.wrote(envelope, scanned.counted, now)
-            bench.sighted(scanned, now)
-            if not is_own(envelope):
-                bench.tally.authenticated(scanned.evidence.identity)
-            bench.signed(scanned.signatures.signatures, now)
-            for fault in (*scanned.faults, *scanned.failed):
-                event(log, logging.WARNING, "fault", id=to_text(ident), stage=Stage.CONTENT, what=fault)
-            if counts(verdict):
-                bench.late(ident, scanned)
-    except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
-        log_fault(ident, error, Stage.CONTENT)
-    log_verdict(
-        bench,
-        ident,
-        policy,
-        envelope,
-        verdict,
-        stage=Stage.CONTENT,
-        size=message.size,
-        ms=round(took * 1000, 1),
-    )
-
-
-def log_fault(ident: int, error: Exception, stage: Stage) -> None:
-    """Log a fault of ours under the id of what it stood in the way of."""
-    log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
-
-
-def log_verdict(
-    bench: Bench,
-    ident: int,
-    policy: Policy,
-    envelope: Envelope,
-    verdict: Verdict,
-    *,
-    stage: Stage,
-    recipients: int | None = None,
-    **more: object,
-) -> None:
-    """Count and log a verdict, in one line; `recipients` is how many there were, where the envelope names only some."""
-    bench.tally.count(stage, verdict.action)
-    event(
-        log,
-        logging.INFO,
-        "verdict",
-        id=to_text(ident),
-        queue=envelope.queue_id,
-        client=envelope.client.ip,
-        helo=envelope.helo,
-        sender=envelope.sender,
-        recipients=len(envelope.recipients) if recipients is None else recipients,
-        recipient=envelope.recipients[0] if envelope.recipients else "",
-        stage=stage,
-        verdict=verdict.action,
-        score=verdict.score,
-        line=verdict.line,
-        decided_by=verdict.decided_by,
-        reason=reason(verdict),
-        policy=policy.version,
-        **_not_counted(verdict),
-        **({"trap": envelope.traps[0]} if envelope.traps else {}),
-        **(
-            {}
-            if verdict.would is None
-            else {"would": verdict.would.action, "would_score": verdict.would.score}
-        ),
-        **more,
-    )
-
-
-def _not_counted(verdict: Verdict) -> dict[str, str]:
-    """Return allows that were not counted, for the log; of most messages there is none."""
-    told = [one.evidence for one in verdict.findings if one.name == NOT_COUNTED]
-    return {"not_counted": "; ".join(told)} if told else {}
 
 
 def _report(policy: Policy) -> Verdict:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from oborona.milter.answering import words
 from oborona.milter.bench import Bench
-from oborona.milter.judging import log_verdict
+from oborona.milter.judged_message import log_verdict
 from oborona.milter.reply import MAX_TEXT_LINE, Judged, Reply, refuse
 from oborona.policy.glance import Glance
 from oborona.policy.history import REPIP_BAD
