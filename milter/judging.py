@@ -102,7 +102,7 @@ def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy
     if len(message.headers) >= MAX_HEADERS:
         result = _too_many_headers(policy)
     elif trapping.trapped(envelope, policy).traps:  # which is written down when it comes again
-        result = unfinished(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
+        result = _put_off(why, policy)
     else:
         result = _unfinished(bench, why, policy)
     reply = answer(bench, result, message, envelope, ident, policy)
@@ -130,7 +130,7 @@ async def _judge(
     result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now, meter)
     inquirer.end_message()
     if envelope.traps:
-        reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
+        result, reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
     took_s = loop.time() - started
     judged = JudgedMessage(
         result=result, policy=policy, envelope=envelope, message=message, ident=ident, now=now, took_s=took_s
@@ -201,8 +201,11 @@ async def _trapped(
     message: Gathered,
     ident: int,
     now: float,
-) -> Reply:
-    """Return the answer to a message that came to a trap, once that is written down."""
+) -> tuple[Scan | Verdict, Reply]:
+    """Return what became of a message that came to a trap, and the answer to it, once that is written down.
+
+    One that has to come again for that is put off as if nobody had judged it: what is found of it then is counted then, once.
+    """
     message_id = result.message.message_id if isinstance(result, Scan) else ""
     kept = True
     try:
@@ -215,8 +218,9 @@ async def _trapped(
         log_fault(ident, error, Stage.CONTENT)
         kept = False
     if not kept and trapping.alone(envelope) and reply.answer in trapping.TAKEN:
-        return refuse(451, "4.7.1", words(bench, "Try again later", ident), reply.judged)
-    return trapping.delivered(reply, envelope, policy.traps.then)
+        put_off = _put_off(FAULT, policy)
+        return put_off, refuse(451, "4.7.1", words(bench, "Try again later", ident), reply.judged)
+    return result, trapping.delivered(reply, envelope, policy.traps.then)
 
 
 def _why(bench: Bench, ident: int, error: Exception, lost_s: float) -> str:
@@ -228,6 +232,10 @@ def _why(bench: Bench, ident: int, error: Exception, lost_s: float) -> str:
         return LOAD
     log_fault(ident, error, Stage.CONTENT)
     return DEADLINE if late else FAULT
+
+
+def _put_off(why: str, policy: Policy) -> Verdict:
+    return unfinished(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
 
 
 def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:

@@ -1,4 +1,4 @@
-"""What a scan reads of the counters, and what is added to them once its answer is given."""
+"""What a scan reads of the counters, and what is added to them before its answer goes out."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def settle(
     first: bool | None = False,
     vouching: tuple[Pair, ...] = (),
 ) -> None:
-    """Count a message once its answer is given; one that was put off is counted when it comes again.
+    """Count a message that is about to be answered; one that is put off is counted when it comes again.
 
     What memory alone has decided is not counted: it would feed on itself.  That it was refused is written beside the counts, where no judgement reads it.
 

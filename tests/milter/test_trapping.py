@@ -147,6 +147,20 @@ async def test_what_can_t_be_written_down_is_put_off_and_people_s_mail_goes_on(t
     assert beside.removed == ("old@b.example",)
 
 
+@pytest.mark.parametrize("then", ["drop", "file"])
+async def test_what_is_put_off_until_it_can_be_written_down_is_counted_once(
+    tmp_path: Path, then: str
+) -> None:
+    table = Trapped(tmp_path, then, fails=True)
+    assert (await table.to("old@b.example")).code == 451
+    (entry,) = table.journal
+    assert (entry.verdict, entry.shingles) == (Action.TEMPFAIL, ()), "nothing is looked up by it"
+    assert await table.seen(Type.FROM, "ann@a.example") == 0
+    table.fails = False
+    assert (await table.to("old@b.example")).answer is (Answer.ACCEPT if then == "file" else Answer.DISCARD)
+    assert await table.seen(Type.FROM, "ann@a.example") == 1
+
+
 async def test_a_message_that_comes_again_has_the_same_key(tmp_path: Path) -> None:
     table = Trapped(tmp_path)
     await table.to("old@b.example", "a@trap.example")
