@@ -188,16 +188,21 @@ def _left_by_one(folder: Path, files: Sequence[SpoolFile]) -> Iterator[Left]:
     last = _locked(folder / files[-1].name)
     if last is None:  # its process lives, or another takes it over
         return
-    following = msgspec.structs.replace(files[-1], number=files[-1].number + 1)
-    if (folder / following.name).exists():  # it lives, and went on in another file as we looked
-        os.close(last)
-        return
-    for file in files[:-1]:
-        path = folder / file.name
-        descriptor = _locked(path)
-        if descriptor is not None:
-            yield Left(path, descriptor)
-    yield Left(folder / files[-1].name, last)
+    ours = True  # to let go of, until it is the caller's
+    try:
+        following = msgspec.structs.replace(files[-1], number=files[-1].number + 1)
+        if (folder / following.name).exists():  # it lives, and went on in another file as we looked
+            return
+        for file in files[:-1]:
+            path = folder / file.name
+            descriptor = _locked(path)
+            if descriptor is not None:
+                yield Left(path, descriptor)
+        ours = False
+        yield Left(folder / files[-1].name, last)
+    finally:
+        if ours:
+            os.close(last)
 
 
 def _locked(path: Path) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.errors import StoreFull
+from oborona.errors import StoreError, StoreFull
 from oborona.recheck import rows, schema
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.journal import Journal
@@ -169,6 +169,25 @@ async def test_a_file_that_cannot_be_read_holds_no_other_up(
     said = [one.message for one in caplog.records if of_another.name in one.message]
     assert len(said) == 1
     assert of_another.is_symlink()
+
+
+def test_what_cannot_be_read_once_is_taken_once_it_can(tmp_path: Path) -> None:
+    """The first look fails between two files of a dead process, as where no descriptor is free: it keeps no lock on the other."""
+    spool = JournalSpool(tmp_path, file_bytes=1)  # each row in a file of its own
+    for _ in range(2):
+        spool.append(rows.pack(make_entry()))
+    spool.close(written=False)
+    first, second = sorted(tmp_path.iterdir())
+    aside = first.rename(tmp_path / "aside")
+    first.symlink_to(first)
+    with pytest.raises(StoreError):
+        list(left(tmp_path))
+    first.unlink()
+    aside.rename(first)
+    found = list(left(tmp_path))
+    assert [one.path for one in found] == [first, second]
+    for one in found:
+        one.close()
 
 
 async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
