@@ -145,6 +145,7 @@ class CounterWriter:
     def _stay(self) -> None:
         """Leave a data file that is not in place any more: what is counted in it nobody reads."""
         if not self._file.in_place():
+            self._follower.close()  # the new one reads each spool from where its store has it
             self._close_store()
             self._begin("was taken away, or replaced, while it was in use")
 

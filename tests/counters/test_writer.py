@@ -151,6 +151,24 @@ async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
     again.close()
 
 
+async def test_a_data_file_that_is_taken_away_costs_no_descriptor(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
+    def opened() -> int:
+        links = Path("/proc/self/fd").iterdir()
+        return sum(one.is_symlink() and str(one.readlink()).endswith(".spool") for one in links)
+
+    held = []
+    for number in range(3):
+        worker.add(message(number), ONE, NOON)
+        worker.flush(NOON)
+        writer.step(NOON)
+        held.append(opened())
+        (writer.directory / DATA).unlink()
+    writer.step(NOON)
+    assert held == [held[0]] * 3
+
+
 async def test_a_reader_notices_that_the_store_was_set_aside(
     writer: CounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
