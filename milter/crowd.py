@@ -38,9 +38,15 @@ class Crowd:
         self.most = most
         self.pulse = pulse or Pulse()
         self.inside = 0
-        self.turned_away = 0  # since the start
+        self.turned_away = 0  # messages, and commands before one; since the start
         self._patience_s = (max(DEAR_SHARE * deadline_s, DEAR_S), max(FULL_SHARE * deadline_s, FULL_S))
         self._owed: dict[str, tuple[float, float]] = {}  # client → CPU seconds, and when that was
+
+    def puts_off(self, ip: str) -> bool:
+        """Tell before a message whether `bars` holds for its client, and count it where it is so: who asks answers that."""
+        barred = self.bars(ip)
+        self.turned_away += barred
+        return barred
 
     def bars(self, ip: str) -> bool:
         """Tell whether a client had better come again: there is no time for it now.

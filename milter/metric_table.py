@@ -32,7 +32,7 @@ METRICS: Final = (
     ),
     Description(
         "oborona_busy",
-        "Messages of all listeners that got a temporary failure, for too many were being judged, or more than can be in time.",
+        "Messages of all listeners, and commands before one, that got a temporary failure, for too many were being judged, or more than can be in time.",
         (),
         counts=True,
     ),

@@ -198,6 +198,6 @@ class Session:
             return CONTINUE
         policy = self._policy or await self._bench.policy.now()
         reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
-        if reply.answer is Answer.CONTINUE and self._bench.crowd.bars(self._client.ip):
+        if reply.answer is Answer.CONTINUE and self._bench.crowd.puts_off(self._client.ip):
             return BUSY  # before the message comes: that costs the least
         return reply

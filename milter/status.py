@@ -71,7 +71,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     policy: str  # version in use
     verdicts: dict[str, int] = {}  # "stage action" → how often
     doors: dict[str, int] = {}  # "door outcome" → requests and connections
-    busy: int = 0  # messages that were told to come again, for too many were being judged
+    busy: int = (
+        0  # messages, and commands before one, that were told to come again, for too many were being judged
+    )
     set_apart: int = 0  # messages that were not looked into, for workers had died over them
     results: dict[str, int] = {}  # of authentication: "method result" → how often
     dns: dict[str, int] = {}  # `oborona.milter.resolver.Stats`

@@ -63,6 +63,16 @@ def test_while_it_is_behind_those_whose_mail_was_dear_come_again(clock: list[flo
     assert (crowd.turned_away, crowd.inside) == (1, 0)
 
 
+def test_who_is_put_off_before_a_message_is_counted_too(clock: list[float]) -> None:
+    pulse = Behind()
+    crowd = Crowd(10, pulse)
+    assert not crowd.puts_off("192.0.2.1")
+    assert crowd.turned_away == 0
+    pulse.told_s = 3.0
+    assert crowd.puts_off("192.0.2.1")
+    assert crowd.turned_away == 1
+
+
 def test_where_it_is_far_behind_all_come_again(clock: list[float]) -> None:
     pulse = Behind()
     crowd = Crowd(10, pulse, deadline_s=10.0)

@@ -397,6 +397,7 @@ async def test_a_client_that_was_dear_is_told_before_its_message_comes(tmp_path:
     table.session._bench.crowd.leave("192.0.2.7", 1.0)
     assert (await table.session.mail("ann@a.example", ())).enhanced == "4.3.2"
     assert (await table.session.rcpt("bob@b.example", ())).enhanced == "4.3.2"
+    assert table.session._bench.crowd.turned_away == 2, "as who is told so with a message"
 
 
 async def test_a_store_that_does_not_answer_costs_counts_not_the_verdict(tmp_path: Path) -> None:
