@@ -224,6 +224,7 @@ class Serving(SMTP):
         undotted = Undotted()
         loop = asyncio.get_running_loop()
         full_rate = loop.time() + SLOW_AFTER_S
+        came = 0  # octets of content, kept or not
         fault: OSError | None = None
         crowded = False
         while not undotted.over:
@@ -232,7 +233,8 @@ class Serving(SMTP):
                 raise ConnectionResetError("half a message")
             self._reset_timeout()
             content = undotted.feed(data)
-            if message.size < (loop.time() - full_rate) * self._min_data_rate:
+            came += len(content)
+            if came < (loop.time() - full_rate) * self._min_data_rate:
                 raise TimeoutError
             if fault is None and not crowded:
                 try:

@@ -280,6 +280,21 @@ async def test_without_room_a_message_is_put_off_and_the_room_comes_back() -> No
             )
 
 
+async def test_what_is_read_and_not_kept_does_not_drip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message for which there is no room is read to its end, and its sender told why it is put off."""
+    monkeypatch.setattr(serving, "SLOW_AFTER_S", 0.0)
+    hop = Behind()
+    async with proxy(hop, room=1000, min_data_rate=20_000) as opened:
+        client = await opened.connect()
+        await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
+        for _ in range(10):
+            client.write(b"x" * 8000 + b"\r\n")
+            await asyncio.sleep(0.05)
+        client.write(b".\r\n")
+        assert await client.answer() == "451 4.3.2 Too busy, try again later"
+        assert opened.noted[-1:] == ["busy"]
+
+
 async def test_strangers_get_so_many_connections_and_mail_servers_any_number() -> None:
     hop = Behind()
     async with proxy(hop, max_per_client=2, trusted="192.0.2.0/24") as opened:
