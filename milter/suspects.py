@@ -37,6 +37,7 @@ FAULTS: Final = frozenset(
         signal.SIGKILL,  # for its memory
     }
 )
+PRUNE_S: Final = 3600.0  # between two looks for what is too old to be kept
 
 log = logging.getLogger("oborona")
 
@@ -59,6 +60,7 @@ class Suspects:
         self._clock = clock
         self._known: dict[str, Suspect] = {}
         self._seen = -1  # how the folder looked
+        self._pruned = float("-inf")  # when, Unix seconds
         self.look()
 
     def notes_of(self, process: str) -> Notes:
@@ -66,7 +68,14 @@ class Suspects:
         return self._notes[process]
 
     def look(self) -> None:
-        """Take up what is in the folder, if that has changed: an admin may have taken something away; never raises."""
+        """Take up what is in the folder, if that has changed: an admin may have taken something away; never raises.
+
+        What is too old goes, within an hour of that.
+        """
+        now = self._clock()
+        if abs(now - self._pruned) >= PRUNE_S:
+            self._pruned = now
+            kept.prune(self._state, now)
         try:
             seen = (self._state / kept.FOLDER).stat().st_mtime_ns
         except OSError:
@@ -75,7 +84,7 @@ class Suspects:
             return
         self._seen = seen
         try:
-            self._known = {one.identity: one for one in kept.read(self._state, self._clock())}
+            self._known = {one.identity: one for one in kept.read(self._state, now)}
         except StoreError as error:
             event(log, logging.ERROR, "messages that were set apart are not known", error=error)
         self._show()

@@ -4,7 +4,7 @@
     STATE/set-apart/IDENTITY.eml    the message as it came; written by a worker that set it apart
 
 An admin may take away what is in it at any time: a message whose `.json` is gone is judged as any other again.
-Bounded: `MOST` messages and `MOST_BYTES` of them, none older than `AGE_S`; what is oldest goes first.  Mode 0600: this is people's mail.
+Bounded: `MOST` messages and `MOST_BYTES` of them, none older than `AGE_S`; what is oldest goes first, by `prune`.  Mode 0600: this is people's mail.
 """
 
 from __future__ import annotations

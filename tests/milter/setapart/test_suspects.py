@@ -14,7 +14,7 @@ from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.setapart.kept import AGE_S, DEATHS, FOLDER, MOST, Suspect
 from oborona.milter.setapart.notes import IDENTITY_BYTES, Notes
-from oborona.milter.suspects import Suspects
+from oborona.milter.suspects import PRUNE_S, Suspects
 from oborona.types import Client, Envelope
 
 NOW = 1_800_000_000.0
@@ -165,6 +165,22 @@ def test_what_is_old_is_forgotten(site: Site) -> None:
     site.begin()
     assert [one.identity for one in kept.read(site.state, site.now)] == [OTHER.hex()]
     assert site.apart == set()
+
+
+def test_what_is_old_goes_from_the_disk_though_nobody_dies(site: Site) -> None:
+    for _ in range(DEATHS):
+        site.dies(running=ONE)
+    kept.keep(site.state, ONE.hex(), b"mail")
+    folder = site.state / FOLDER
+    site.now += AGE_S - PRUNE_S
+    site.suspects.look()
+    assert len(list(folder.iterdir())) == 2
+    site.now += 2 * PRUNE_S
+    for file in folder.iterdir():
+        os.utime(file, (NOW, NOW))
+    site.suspects.look()
+    assert not list(folder.iterdir())
+    assert not site.apart
 
 
 @pytest.mark.parametrize("octets", [b"", b"{", b"[1]", b'{"identity": "zz"}', b"\xff" * 10_000])
