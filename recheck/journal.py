@@ -3,7 +3,7 @@
 `append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before the mail server is
 answered. One task writes what waits into SQLite, a batch in each transaction. Any number of processes write one file:
 each transaction takes SQLite's write lock at its start (BEGIN IMMEDIATE) and holds it for milliseconds. What a process
-has left in its spool when it died, any other takes over, within half a second (`recheck.taking_over`).
+has left in its spool when it died, any other takes over, within a second (`recheck.taking_over`).
 
 When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory, `WAITING_BYTES` of
 them in each process; above that the oldest are dropped, counted in `lost` and logged as an error, once and then each

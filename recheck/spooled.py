@@ -159,7 +159,7 @@ def left(folder: Path) -> Iterator[Left]:
         StoreError: the folder can't be read; or, behind all others, a file can't.
     """
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - of names alone, twice a second
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - of names alone, once a second
     except FileNotFoundError:
         return
     except OSError as error:

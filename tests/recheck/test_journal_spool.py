@@ -16,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from oborona.config import Delivery
 from oborona.errors import StoreError, StoreFull
 from oborona.recheck import rows, schema
 from oborona.recheck.entry import Entry, Late, Went
-from oborona.recheck.journal import Journal
+from oborona.recheck.journal import BATCH_S, Journal
 from oborona.recheck.spool_record import HEADER, MAGIC, Spooled, decode_all, encode, pack_policy
 from oborona.recheck.spooled import FOLDER, JournalSpool, left
+from oborona.recheck.taking_over import LOOK_S
 from oborona.types import Action
 from tests.recheck.entries import make_entry
 
@@ -188,6 +190,11 @@ def test_what_cannot_be_read_once_is_taken_once_it_can(tmp_path: Path) -> None:
     assert [one.path for one in found] == [first, second]
     for one in found:
         one.close()
+
+
+def test_who_delivers_waits_longer_than_taking_over_takes() -> None:
+    """A message whose worker was killed behind the answer is mostly delivered at once, and by another worker."""
+    assert Delivery().journal_wait_s > LOOK_S + BATCH_S
 
 
 async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
