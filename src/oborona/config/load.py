@@ -6,7 +6,7 @@ includes. Whatever is not exactly right refuses the start, with the file, line a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -99,12 +99,10 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
         left, right = (
             f"{name} = {value:g} ({origins[name]})" for name, value in zip(pair, (less, more), strict=True)
         )
-        place = next((places[name] for name in pair if name in places), Place())  # a default stands nowhere
-        raise ConfigError(
+        raise _refused(
             f"{left} must be less than {right}: else {who} that does not answer leaves no time for a verdict",
-            file=place.file,
-            line=place.line,
-            column=place.column,
+            pair,
+            places,
         )
 
 
@@ -114,13 +112,11 @@ def _check_hung(settings: Settings, origins: Mapping[str, str], places: Mapping[
     if 2 * work.scan_cpu_s < work.hung_s:
         return
     names = ("worker.scan_cpu_s", "worker.hung_s")
-    place = next((places[name] for name in names if name in places), Place())
-    raise ConfigError(
+    raise _refused(
         f"twice {names[0]} = {work.scan_cpu_s:g} ({origins[names[0]]}) must be less than {names[1]} = {work.hung_s:g}"
         f" ({origins[names[1]]}): else a worker is killed over a message that is hard to read",
-        file=place.file,
-        line=place.line,
-        column=place.column,
+        names,
+        places,
     )
 
 
@@ -130,14 +126,18 @@ def _check_room(settings: Settings, origins: Mapping[str, str], places: Mapping[
     if work.max_bodies_bytes >= 2 * work.max_message_bytes:
         return
     names = ("worker.max_bodies_bytes", "worker.max_message_bytes")
-    place = next((places[name] for name in names if name in places), Place())
-    raise ConfigError(
+    raise _refused(
         f"{names[0]} = {work.max_bodies_bytes} ({origins[names[0]]}) must be at least twice"
         f" {names[1]} = {work.max_message_bytes} ({origins[names[1]]})",
-        file=place.file,
-        line=place.line,
-        column=place.column,
+        names,
+        places,
     )
+
+
+def _refused(problem: str, names: Sequence[str], places: Mapping[str, Place]) -> ConfigError:
+    """Return the error about some settings, where the first of them stands that the file gives; a default stands nowhere."""
+    place = next((places[name] for name in names if name in places), Place())
+    return ConfigError(problem, file=place.file, line=place.line, column=place.column)
 
 
 def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[str, Place]:
