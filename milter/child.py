@@ -67,7 +67,7 @@ def become(
     *,
     channel: int,
     parent: int,
-    pulse: heartbeat.Pulse,
+    beats: heartbeat.Heartbeat,
     unneeded: Iterable[Closable],
     served: bool,
     log: logging.Logger,
@@ -78,7 +78,7 @@ def become(
         job: what to run.
         channel: the parent's pipe: `READY`, later perhaps the reason of the end, or the stacks of its threads.
         parent: its pid.
-        pulse: where it shows that it lives.
+        beats: where it shows that it lives.
         unneeded: closed.
         served: the service was ready once: a broken file of an admin then ends no service, only this process.
         log: for what the job raises.
@@ -88,7 +88,7 @@ def become(
         _default_signals()
         _die_with(parent)
         faulthandler.enable(channel, all_threads=True)
-        heartbeat.begin(pulse, heartbeat.every_s(job.hung_s))
+        heartbeat.begin(beats, heartbeat.every_s(job.hung_s))
         entitle(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()

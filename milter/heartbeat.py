@@ -20,7 +20,7 @@ MOST_S: Final = 3.0
 BEATS: Final = 5  # within the time after which a process is held to hang
 
 
-class Pulse:
+class Heartbeat:
     """Memory that a process and its supervisor share: how often the process has beaten."""
 
     __slots__ = ("_count", "_memory")
@@ -50,7 +50,7 @@ class Pulse:
 
 class _Heart:
     def __init__(self) -> None:
-        self.pulse = Pulse()
+        self.heartbeat = Heartbeat()
         self.every_s = MOST_S
 
 
@@ -62,15 +62,15 @@ def every_s(hung_s: float) -> float:
     return min(MOST_S, max(LEAST_S, hung_s / BEATS))
 
 
-def begin(pulse: Pulse, interval_s: float) -> None:
+def begin(heartbeat: Heartbeat, interval_s: float) -> None:
     """Let this process beat there from now on, that often when it is idle."""
-    _heart.pulse.close()
-    _heart.pulse, _heart.every_s = pulse, interval_s
+    _heart.heartbeat.close()
+    _heart.heartbeat, _heart.every_s = heartbeat, interval_s
 
 
 def beat() -> None:
     """Show that this process goes on."""
-    _heart.pulse.beat()
+    _heart.heartbeat.beat()
 
 
 async def beating() -> None:

@@ -44,7 +44,7 @@ MOST_FOREIGN: Final = (
 log = logging.getLogger("oborona")
 
 
-class Optional(NamedTuple):
+class OptionalStore(NamedTuple):
     """A store without which mail goes on."""
 
     file: str
@@ -54,14 +54,14 @@ class Optional(NamedTuple):
 
 
 OPTIONAL: Final = (
-    Optional(
+    OptionalStore(
         signature_store.FILE, signature_store.SHARED, "signatures of the store are not used", at_once=True
     ),
-    Optional(pin_store.FILE, pin_store.SHARED, "manual overrides are not used", at_once=True),
-    Optional(word_store.FILE, word_store.SHARED, "nothing is learned", at_once=True),
-    Optional(event_log.FILE, event_log.SHARED, "nothing that people say is written down", at_once=True),
-    Optional(person_store.FILE, person_store.SHARED, "persons' own lists are not used", at_once=False),
-    Optional(moves_schema.FILE, moves_schema.SHARED, "no copy is moved", at_once=False),
+    OptionalStore(pin_store.FILE, pin_store.SHARED, "manual overrides are not used", at_once=True),
+    OptionalStore(word_store.FILE, word_store.SHARED, "nothing is learned", at_once=True),
+    OptionalStore(event_log.FILE, event_log.SHARED, "nothing that people say is written down", at_once=True),
+    OptionalStore(person_store.FILE, person_store.SHARED, "persons' own lists are not used", at_once=False),
+    OptionalStore(moves_schema.FILE, moves_schema.SHARED, "no copy is moved", at_once=False),
 )
 
 

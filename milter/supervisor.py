@@ -157,7 +157,7 @@ class Supervisor:
                     child.job,
                     channel=childs_end,
                     parent=parent,
-                    pulse=child.pulse,
+                    beats=child.heartbeat,
                     unneeded=[
                         self._selector,
                         self._wakeup,
@@ -200,7 +200,7 @@ class Supervisor:
                 self._send(child, signal.SIGKILL)
 
     def _look_at_one(self, child: Watched, now: float) -> None:
-        child.silence.look(child.pulse.beats, processor(child.pid), now)
+        child.silence.look(child.heartbeat.beats, processor(child.pid), now)
         if child.hangs or not child.silence.hangs(child.job.hung_s):
             return
         event(

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 
 from oborona.milter.child import READY, STACKS, Job
-from oborona.milter.heartbeat import Pulse
+from oborona.milter.heartbeat import Heartbeat
 from oborona.milter.restart import PACE_BESIDE_S, PACE_S, fruitless_in_row, restart_delay_s
 from oborona.milter.silence import Silence
 
@@ -19,7 +19,7 @@ class Watched:
     """One job's process, and those before it."""
 
     job: Job
-    pulse: Pulse = field(default_factory=Pulse)
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
     pid: int = 0  # 0 = does not run
     channel: int = -1  # from it; -1 = closed
     started: float = 0.0
@@ -69,7 +69,7 @@ class Watched:
         """Start another life."""
         self.heard, self.started, self.kill_at = b"", now, math.inf
         self.silence = Silence(look_s, now)
-        self.pulse.still()
+        self.heartbeat.still()
         self.starts += 1
 
     def ends(self, now: float) -> None:

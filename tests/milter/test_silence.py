@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oborona.milter import heartbeat
 from oborona.milter import silence as watching
-from oborona.milter.heartbeat import LEAST_S, MOST_S, Pulse, Stop, beating, every_s
+from oborona.milter.heartbeat import LEAST_S, MOST_S, Heartbeat, Stop, beating, every_s
 from oborona.milter.silence import STARTING_S, Processor, Silence, processor
 
 LOOK_S = 3.0
@@ -131,22 +131,22 @@ def test_nobody_is_woken_more_than_once_a_second(hung_s: float, interval_s: floa
 
 
 @pytest.fixture
-def pulse() -> Iterator[Pulse]:
-    one = Pulse()
+def heart() -> Iterator[Heartbeat]:
+    one = Heartbeat()
     heartbeat.begin(one, 0.02)
     yield one
-    heartbeat.begin(Pulse(), MOST_S)
+    heartbeat.begin(Heartbeat(), MOST_S)
 
 
-def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(pulse: Pulse) -> None:
+def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(heart: Heartbeat) -> None:
     async def turn() -> tuple[int, int, int]:
         alive = asyncio.create_task(beating())
         await asyncio.sleep(0.2)
-        turned = pulse.beats
+        turned = heart.beats
         time.sleep(0.2)
-        hung = pulse.beats
+        hung = heart.beats
         alive.cancel()
-        return turned, hung, pulse.beats
+        return turned, hung, heart.beats
 
     turned, hung, _ = asyncio.run(turn())
     assert turned >= 3
@@ -154,15 +154,15 @@ def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(pulse: Pulse) -
 
 
 def test_a_child_beats_in_memory_of_its_parent() -> None:
-    pulse = Pulse()
+    heart = Heartbeat()
     if (pid := os.fork()) == 0:
-        pulse.beat()
+        heart.beat()
         os._exit(0)
     os.waitpid(pid, 0)
-    assert pulse.beats == 1
-    pulse.still()
-    assert pulse.beats == 0
-    pulse.close()
+    assert heart.beats == 1
+    heart.still()
+    assert heart.beats == 0
+    heart.close()
 
 
 @pytest.fixture
@@ -173,16 +173,16 @@ def stop() -> Iterator[Stop]:
         signal.signal(number, handler)
 
 
-def test_waiting_beats_all_along(pulse: Pulse, stop: Stop) -> None:
+def test_waiting_beats_all_along(heart: Heartbeat, stop: Stop) -> None:
     began = time.monotonic()
     assert not stop.wait(0.3)
     assert time.monotonic() - began >= 0.3
-    assert pulse.beats >= 5
+    assert heart.beats >= 5
 
 
-def test_a_look_at_whether_to_stop_beats(pulse: Pulse, stop: Stop) -> None:
+def test_a_look_at_whether_to_stop_beats(heart: Heartbeat, stop: Stop) -> None:
     assert not stop.is_set()
-    assert pulse.beats == 1
+    assert heart.beats == 1
 
 
 def test_a_signal_stops(stop: Stop) -> None:
@@ -197,7 +197,7 @@ def test_a_signal_stops(stop: Stop) -> None:
 def test_the_pulse_is_closed_with_its_memory() -> None:
     before = Path("/proc/self/maps").read_text().count("/dev/zero")
     for _ in range(10):
-        Pulse().close()
+        Heartbeat().close()
     assert Path("/proc/self/maps").read_text().count("/dev/zero") == before
 
 
