@@ -76,3 +76,8 @@ def client_network(ip: str) -> str:
     if address.ipv4_mapped is not None:
         return client_network(str(address.ipv4_mapped))
     return str(type(address)(int(address) >> 64 << 64)) + "/64"
+
+
+def client_home(ip: str) -> str:
+    """Return an address as one that counts: of IPv6 the network, of which whoever has one address has all."""
+    return client_network(ip) if ":" in ip and "." not in ip else ip

@@ -22,7 +22,7 @@ from typing import Final
 from oborona.domains import registrable
 from oborona.message.hashing import Hasher, Type
 from oborona.message.model import Kind, Message, Place
-from oborona.message.sender_pieces import client_network
+from oborona.message.sender_pieces import client_home
 from oborona.types import Envelope, Location, Pair, Proved, Shingle
 
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
@@ -48,7 +48,7 @@ def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
     pairs = hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [ip], [sender])
     if envelope.login:
         login = _octets(envelope.login.lower())
-        home = _octets(_home(envelope.client.ip))
+        home = _octets(client_home(envelope.client.ip))
         pairs += hasher.pairs(Type.ACCOUNT_IP, Type.ACCOUNT_IPS, [login], [home])
     return tuple(pairs)
 
@@ -114,7 +114,7 @@ def pairs(
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
     add(Type.LINK_SENDER, Type.LINK_SENDERS, _distinct(linked, MAX_PAIRED_LINKS), authors)
     at = registrable(who.sender.rpartition("@")[2])
-    apart, sources = (_PROVED, _octets(at)) if at else (b"", _octets(_home(envelope.client.ip)))
+    apart, sources = (_PROVED, _octets(at)) if at else (b"", _octets(client_home(envelope.client.ip)))
     for values in stands_for:
         each = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
         add(Type.TEXT_IP, Type.TEXT_IPS, each, _given(sources))
@@ -139,7 +139,7 @@ def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
     entities = (
         (Type.AUTHOR, (who.author,)),
-        (Type.CLIENT_IP, (_home(envelope.client.ip),)),
+        (Type.CLIENT_IP, (client_home(envelope.client.ip),)),
         (Type.AUTHOR_DOMAIN, (who.author_domain,)),
         (Type.ACCOUNT, (who.account,)),
         (Type.PROVED_SENDER, ("" if who.author else who.sender,)),
@@ -180,17 +180,13 @@ def entity_recipients(hasher: Hasher, kind: int, piece: str) -> Shingle:
         piece: the entity, normalised.
     """
     return hasher.octets(
-        Type.ENTITY_RECIPIENTS, bytes((kind,)) + _octets(_home(piece) if kind == Type.CLIENT_IP else piece)
+        Type.ENTITY_RECIPIENTS,
+        bytes((kind,)) + _octets(client_home(piece) if kind == Type.CLIENT_IP else piece),
     )
 
 
 def _named(message: Message, kind: Kind) -> Iterable[str]:
     return (entity.value for entity in message.entities if entity.kind is kind)
-
-
-def _home(ip: str) -> str:
-    """Return an address as one that counts: of IPv6 the network, of which whoever has one address has all."""
-    return client_network(ip) if ":" in ip and "." not in ip else ip
 
 
 def _distinct(texts: Iterable[str], most: int) -> list[bytes]:

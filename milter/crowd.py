@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from oborona.message.sender_pieces import client_network
+from oborona.message.sender_pieces import client_home
 from oborona.milter.pulse import Pulse
 
 CHEAP_S: Final = 0.1  # CPU of a message that is never counted; 10 MB of honest mail take less
@@ -56,7 +56,7 @@ class Crowd:
         """
         behind_s = self.pulse.behind_s
         dear_s, full_s = self._patience_s
-        return behind_s > dear_s and (behind_s > full_s or self._owes(_home(ip)) > 0)
+        return behind_s > dear_s and (behind_s > full_s or self._owes(client_home(ip)) > 0)
 
     def enter(self, ip: str) -> bool:
         """Tell whether there is room for a message more, and take it in; who is in must `leave`."""
@@ -70,7 +70,7 @@ class Crowd:
         """Let one out, which took so much CPU."""
         self.inside -= 1
         if spent_s > CHEAP_S:
-            home = _home(ip)
+            home = client_home(ip)
             owed = min(self._owes(home) + spent_s - CHEAP_S, MOST_OWED_S)
             self._owed.pop(home, None)
             while len(self._owed) >= MOST_CLIENTS:
@@ -80,8 +80,3 @@ class Crowd:
     def _owes(self, home: str) -> float:
         owed, since = self._owed.get(home, (0.0, 0.0))
         return max(0.0, owed - (time.monotonic() - since) * FORGIVEN)
-
-
-def _home(ip: str) -> str:
-    """Return whose an address is: itself, of IPv6 its network."""
-    return client_network(ip) if ":" in ip and "." not in ip else ip
