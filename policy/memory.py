@@ -62,7 +62,12 @@ class Ageing:
             (line,) = await counters.timelines([ALL_MAIL], now)
         except StoreError:
             return
-        self.young = days_of(line) < OLD_DAYS
+        self.young = is_young(line)
+
+
+def is_young(line: Timeline) -> bool:
+    """Tell whether a memory with this time-line of all mail refuses nobody yet."""
+    return days_of(line) < OLD_DAYS
 
 
 def days_of(line: Timeline) -> int:

@@ -14,7 +14,7 @@ from oborona.milter.exporting.listed import Listed
 from oborona.milter.exporting.row import MAX_WHY, Row, refused
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.known import Known, asked
-from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of
+from oborona.policy.memory import ALL_MAIL, is_young
 from oborona.policy.own import is_own
 from oborona.reputation.flag import Flag
 from oborona.reputation.networks import Network, Networks, plain
@@ -90,7 +90,7 @@ async def bad(
     Raises:
         StoreError: the counters can't be read.
     """
-    if not said.by_history or days_of((await counters.timelines([ALL_MAIL], now))[0]) < OLD_DAYS:
+    if not said.by_history or is_young((await counters.timelines([ALL_MAIL], now))[0]):
         return {}
     found: dict[Network, Row] = {}
     until = (int(now) + BELIEVED_S) // STEP_S * STEP_S

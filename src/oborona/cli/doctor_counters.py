@@ -16,7 +16,7 @@ from oborona.counters.stats import UNKNOWN, Stats
 from oborona.errors import ConfigError, StoreError
 from oborona.lock import holder
 from oborona.milter.stores import COUNTERS, look, open_stored
-from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of
+from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of, is_young
 
 LAG_S: Final = 10.0  # a writer at work is a second behind
 
@@ -58,13 +58,12 @@ def _memory(asked: Asked) -> Iterator[Report]:
         yield Report("memory", State.WARN, f"unknown: {error}")
         return
     days = days_of(line)
-    if days >= OLD_DAYS:
-        yield Report("memory", State.OK, f"reaches back {days} days: RepIP refuses, where the policy says so")
-    else:
-        words = (
-            f"reaches back {days} days: RepIP refuses nobody until it is {OLD_DAYS} (docs/senders/clients.md)"
-        )
-        yield Report("memory", State.OK, words)
+    words = (
+        f"RepIP refuses nobody until it is {OLD_DAYS} (docs/repip.md)"
+        if is_young(line)
+        else "RepIP refuses, where the policy says so"
+    )
+    yield Report("memory", State.OK, f"reaches back {days} days: {words}")
 
 
 def _nodes(found: ClusterStats) -> Iterator[Report]:
