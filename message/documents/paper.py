@@ -109,7 +109,7 @@ def _links(page: pypdf.PageObject) -> Iterator[str]:
             action = action.get_object() if hasattr(action, "get_object") else action
             url = action.get("/URI", "") if isinstance(action, DictionaryObject) else ""
             url = url.get_object() if hasattr(url, "get_object") else url
-            text = url.decode("utf-8", "replace") if isinstance(url, bytes) else str(url)
+            text = _unicode(url.decode("utf-8", "replace") if isinstance(url, bytes) else str(url))
             if text.strip():
                 yield text.strip()[:MAX_URL]
     except MemoryError:
@@ -125,13 +125,18 @@ def _text(pages: list[pypdf.PageObject], end: float, clock: Callable[[], float])
         if length >= MAX_TEXT or clock() > end:
             break
         try:
-            said.append(page.extract_text())
+            said.append(_unicode(page.extract_text()))
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001, S112 - see `read`
             continue
         length += len(said[-1])
     return "\n".join(said)[:MAX_TEXT]
+
+
+def _unicode(text: str) -> str:
+    """Return a text that can be encoded: pypdf takes halves of characters for characters, and whoever makes a font chooses them."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def samples() -> Iterator[bytes]:

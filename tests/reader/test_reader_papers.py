@@ -103,6 +103,27 @@ def test_bounds() -> None:
     assert 1 <= read(kids).text.count("page") <= paper.MAX_TEXT_PAGES
 
 
+def no_unicode() -> bytes:
+    """Return a PDF whose font says that letters are halves of characters: text that no encoding can hold."""
+    halves = b"2 beginbfchar <41> <d83d> <42> <de00> endbfchar 1 beginbfchar <43> <d800> endbfchar"
+    return raw({
+        1: b"<</Type/Catalog/Pages 2 0 R>>",
+        2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        3: b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>/Annots[7 0 R]>>",
+        4: stream(b"BT /F1 12 Tf (ABC example.com) Tj ET"),
+        5: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>",
+        6: stream(b"begincmap 1 begincodespacerange <00> <ff> endcodespacerange " + halves + b" endcmap"),
+        7: b"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI(" + LINK.encode() + b")>>>>",
+    })  # fmt: skip
+
+
+async def test_what_is_no_unicode_hides_no_link(desk: Desk) -> None:
+    found = read(no_unicode())
+    assert found == paper.Paper(links=(LINK,), text="\U0001f600\ufffd example.com")
+    result = await ask(desk, Task.LOOK, no_unicode())
+    assert (result.outcome, result.found.codes) == (Outcome.DONE, (LINK,))
+
+
 async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> None:
     files = [
         written("visit example.com", LINK),
