@@ -26,7 +26,8 @@ _NETWORKS: Final = tuple(map(ip_network, ALLOWED))
 def beyond(settings: Settings, resolvers: Iterable[Server]) -> tuple[str, ...]:
     """Return what a unit has to be let reach beside what it may, in the form of IPAddressAllow; `ANY` alone where that can't be told.
 
-    It can't where a host is named, for its address may be another one tomorrow, and for a cluster, whose nodes name others.
+    It can't where a host is named, for its address may be another one tomorrow, for a cluster, whose nodes name others, and for a
+    listener to which keys give access, from wherever they come.
 
     Args:
         settings: of the site.
@@ -38,8 +39,10 @@ def beyond(settings: Settings, resolvers: Iterable[Server]) -> tuple[str, ...]:
     for url in (settings.alarm.webhook, settings.mailboxes.url):
         asked.add(urlsplit(url).hostname or "localhost")
     asked.add(_host(settings.alarm.mail_server))
-    asked |= {network for listener in _listeners(settings) for network in listener.allowed.split()}
-    nodes = {_host(node) for node in settings.cluster.nodes.split()}
+    for listener in _listeners(settings):
+        asked |= set(listener.allowed.split() or (ANY,))
+    clustered = settings.counters.store == "cluster"
+    nodes = {_host(node) for node in settings.cluster.nodes.split()} if clustered else set()
     outside = {one for one in asked | nodes if not _is_near(one)}
     if any(one in nodes or not _is_network(one) for one in outside):
         return (ANY,)

@@ -55,8 +55,11 @@ HERE = (Server("127.0.0.1"),)
         ),
         ({"doors.milter.listen": "unix:/run/oborona/milter.sock"}, HERE, ()),
         ({"doors.proxy.next_hop": "inet:10026@203.0.113.4"}, HERE, ()),  # it is closed
-        ({"cluster.nodes": "10.0.0.1:6379 10.0.0.2:6379"}, HERE, ()),
-        ({"cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"}, HERE, (ANY,)),
+        ({"counters.store": "cluster", "cluster.nodes": "10.0.0.1:6379 10.0.0.2:6379"}, HERE, ()),
+        ({"counters.store": "cluster", "cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"}, HERE, (ANY,)),
+        ({"cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"}, HERE, ()),  # nobody asks it
+        ({"doors.http.listen": "inet:8891@0.0.0.0", "doors.http.keys_file": "/etc/keys"}, HERE, (ANY,)),
+        ({"doors.http.listen": "inet:8891@127.0.0.1", "doors.http.keys_file": "/etc/keys"}, HERE, ()),
         ({"mailboxes.imap": "inet:993@imap.shop.example"}, HERE, (ANY,)),
     ],
 )

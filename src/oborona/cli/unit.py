@@ -28,7 +28,7 @@ def unit() -> None:
 def addresses(asked: Asked, allow: str | None) -> None:
     """Show which addresses the settings lead to beyond this machine and private networks.
 
-    "any" where that can't be told: a host that is named, nodes of a cluster. Without any, nothing is shown.
+    "any" where that can't be told: a host that is named, nodes of a cluster, clients that show keys. Without any, nothing is shown.
     """
     settings = asked.loaded.settings
     found = beyond(settings, parse_servers(settings.dns.servers) or system_servers())
