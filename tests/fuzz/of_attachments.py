@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
+
+import msgspec
 
 from oborona.message import archives, contents, kinds, signed_data, tnef
 from oborona.message.archives.entry import MAX_ENTRIES, take
-from oborona.message.documents import macros, office, page, pdf
+from oborona.message.documents import macros, office, page, paper, pdf
 from oborona.message.documents.compound_file import CompoundFile
 from oborona.message.findings import NAMES, Findings
 from oborona.message.pictures.look import look
+from oborona.milter.reader.frames import Found
 from tests.fuzz.common import known, text_of
+
+logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken
 
 
 def attached(octets: bytes, name: str = "a.zip") -> contents.Contents:
@@ -110,6 +117,19 @@ def wrapped(octets: bytes) -> None:
     """What a signed object holds is no larger than it, unless it was packed."""
     held = signed_data.read(octets)
     assert len(held.content) <= max(len(octets), signed_data.MAX_CONTENT)
+
+
+def paper_read(octets: bytes) -> None:
+    """Any octets are read as a PDF, and what is found stays within limits and can be sent to another process.
+
+    What one page makes of the processor is the reader's to bound, which kills; here each page program ends within `_BOUNDS`.
+    """
+    found = paper.read(octets, time.process_time)
+    assert set(found.findings) <= NAMES.keys()
+    assert len(set(found.links)) == len(found.links) <= paper.MAX_LINKS
+    assert all(0 < len(one) <= paper.MAX_URL for one in found.links)
+    assert len(found.text) <= paper.MAX_TEXT
+    msgspec.msgpack.encode(Found(kind="pdf", codes=found.links, text=found.text, findings=found.findings))
 
 
 def picture(octets: bytes) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from PIL import Image
 
 from oborona.feedback.weights_file import Header
+from oborona.message.documents.paper import samples
 from oborona.message.findings import Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.mime import split
@@ -135,6 +136,8 @@ def seeds(target: str) -> Iterator[bytes]:
                 yield mail.replace(b"\r\n", b"\n")
         case "page" | "sheet":
             yield from _parts("text/html")
+        case "paper":
+            yield from samples()
         case "zip":
             yield from _zips()
         case "rar" | "7z" | "tnef":

@@ -49,6 +49,10 @@ _PLACES: Final = (
 _DOCUMENT_MARKS: Final = (
     b"%PDF-", b"/JavaScript", b"/ObjStm", b"stream\n", b"endstream", b"{\\rtf", b"\\objdata", b"<script", b"http-equiv=refresh", b"type=password", b"\xe7\x16\xe3\xbd\x65\x26\x11\x45",
 )  # fmt: skip
+_PAPER: Final = (
+    b"%PDF-1.7\n", b"1 0 obj\n", b"endobj\n", b"xref\n0 9\n", b"trailer", b"startxref\n", b"%%EOF", b"<</Type/Pages/Kids[", b"/Annots[", b"/A<</URI(", b"<feffd800>", b"/Filter/FlateDecode",
+    b"/Type/ObjStm", b"stream\n", b"endstream", b"/Encrypt", b"/Contents 5 0 R", b"BT /F1 9 Tf (a) Tj ET", b"/ToUnicode", b"beginbfchar <00> <d800> endbfchar", b"/Do", b" 0 R",
+)  # fmt: skip
 _QUOTES: Final = (
     b"\n> ", b"\n-- \n", b"-----Original Message-----", b" wrote:", b"\n__________", b"From: ", b"Sent: ", b"v1agra", b"v i a g r a", b"http://", b"\xd0\xbe", b"\xcc\x81",
 )  # fmt: skip
@@ -116,6 +120,7 @@ TARGETS: Final[dict[str, Target]] = {
     "card": Target(of_messages.card, 4_096, (b"BEGIN:VCALENDAR\n", b"SUMMARY:", b"DESCRIPTION;ENCODING=QUOTED-PRINTABLE:", b"\\n", b"END:VCALENDAR\n")),
     "wrapped": Target(of_attachments.wrapped, 8_192, (b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", b"\x30\x80", b"\xa0\x80", b"\x24\x80", b"\0\0")),
     "picture": Target(of_attachments.picture, 16_384, (b"\x89PNG\r\n\x1a\n", b"IHDR", b"IDAT", b"GIF89a", b"\xff\xd8\xff\xe0", b"BM", b"RIFF", b"WEBPVP8 ", b"II*\0")),
+    "paper": Target(of_attachments.paper_read, 4_096, _PAPER),
     "kind": Target(of_attachments.kind_of, 4_096),
     "report": Target(of_reports.letter, 8_192, (*_REPORTS, *_FIELDS)),
     "expression": Target(of_policies.expression, 1_024, _CONDITIONS),
