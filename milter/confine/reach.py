@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from oborona.config import Listening, Server, Settings
+from oborona.config import Server, Settings
 from oborona.config.address import InetAddress, parse_address
+from oborona.config.reach import open_listeners
 
 ANY: Final = "any"  # in the words of systemd
 ALLOWED: Final = (  # IPAddressAllow of the units
@@ -39,8 +40,9 @@ def beyond(settings: Settings, resolvers: Iterable[Server]) -> tuple[str, ...]:
     for url in (settings.alarm.webhook, settings.mailboxes.url):
         asked.add(urlsplit(url).hostname or "localhost")
     asked.add(_host(settings.alarm.mail_server))
-    for listener in _listeners(settings):
-        asked |= set(listener.allowed.split() or (ANY,))
+    for listener in open_listeners(settings):
+        if not listener.address.local:
+            asked |= set(listener.allowed.split() or (ANY,))
     clustered = settings.counters.store == "cluster"
     nodes = {_host(node) for node in settings.cluster.nodes.split()} if clustered else set()
     outside = {one for one in asked | nodes if not _is_near(one)}
@@ -55,16 +57,6 @@ def _addresses(settings: Settings) -> Iterator[InetAddress]:
     doors = (settings.doors.proxy, settings.doors.delivery)
     next_hops = (door.next_hop for door in doors if door.listen)
     yield from _inet((*engines, *next_hops, settings.mailboxes.imap))
-
-
-def _listeners(settings: Settings) -> Iterator[Listening]:
-    """Yield those that are open on a port of another address than loopback."""
-    doors = [getattr(settings.doors, each.name) for each in msgspec.structs.fields(settings.doors)]
-    heard = settings.intake
-    listening = [(door, (door.listen,)) for door in doors]
-    for listener, texts in (*listening, (heard, (heard.listen, heard.http_listen, heard.mail_listen))):
-        if any(not address.local for address in _inet(texts)):
-            yield listener
 
 
 def _inet(texts: Iterable[str]) -> Iterator[InetAddress]:

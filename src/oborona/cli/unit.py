@@ -10,10 +10,10 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.programs import run
 from oborona.config import parse_servers
-from oborona.config.address import UnixAddress, parse_address
+from oborona.config.address import UnixAddress
+from oborona.config.reach import open_listeners
 from oborona.milter import sockets
 from oborona.milter.confine.reach import beyond
-from oborona.milter.entrances import opened
 from oborona.milter.resolver import system_servers
 
 
@@ -42,15 +42,10 @@ def addresses(asked: Asked, allow: str | None) -> None:
 @pass_asked
 def give(asked: Asked) -> None:
     """Give the socket files of a daemon that runs the owner and group that the settings want."""
-    settings = asked.loaded.settings
     daemon = asked.state.stat().st_uid
-    intake = settings.intake
-    heard = (intake.listen, intake.http_listen, intake.mail_listen)
-    for listen, asks in (
-        *((door.listen, door) for _, door in opened(settings)),
-        (settings.doors.delivery.listen, settings.doors.delivery),
-        *((listen, intake) for listen in heard),
-    ):
-        address = parse_address(listen) if listen else None
+    for listener in open_listeners(asked.loaded.settings):
+        address, section = listener.address, listener.section
         if isinstance(address, UnixAddress) and Path(address.path).exists():
-            sockets.give(Path(address.path), owner=asks.socket_owner, group=asks.socket_group, of=daemon)
+            sockets.give(
+                Path(address.path), owner=section.socket_owner, group=section.socket_group, of=daemon
+            )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from oborona.config.address import Address, parse_address
+from oborona.config.doors import Door, Listening
 from oborona.config.settings import Settings
 from oborona.errors import ConfigError
 from oborona.toml import Place
@@ -25,8 +26,13 @@ class Listener(NamedTuple):
 
     setting: str  # that opens it, such as doors.milter.listen
     address: Address
-    allowed: str  # networks that may connect; empty = whoever can
+    section: Listening  # where it stands
     keys: str  # file of what clients must show; empty = nothing
+
+    @property
+    def allowed(self) -> str:
+        """Networks that may connect; empty = whoever can."""
+        return self.section.allowed
 
     @property
     def open(self) -> bool:
@@ -37,7 +43,7 @@ class Listener(NamedTuple):
 def open_listeners(settings: Settings) -> Iterator[Listener]:
     """Yield all listeners that are open, those of the workers and those of the intake."""
     for name in settings.doors.__struct_fields__:
-        door = getattr(settings.doors, name)
+        door: Door = getattr(settings.doors, name)
         if door.listen:
             yield _listener(f"doors.{name}.listen", door.listen, door)
     for key in ("listen", "http_listen", "mail_listen"):
@@ -77,6 +83,6 @@ def check_reach(settings: Settings, origins: Mapping[str, str], places: Mapping[
         raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
 
 
-def _listener(setting: str, address: str, section: object) -> Listener:
+def _listener(setting: str, address: str, section: Listening) -> Listener:
     keys = getattr(section, _KEYS[setting]) if setting in _KEYS else ""
-    return Listener(setting, parse_address(address), getattr(section, "allowed"), keys)  # noqa: B009 - sections have no type in common
+    return Listener(setting, parse_address(address), section, keys)
