@@ -53,6 +53,10 @@ class Held:
         """Take so many octets more if they are there, and tell."""
         return self.grow(self._octets + count)
 
+    def fits(self, count: int) -> bool:
+        """Tell whether so many octets more are there now, and take none."""
+        return self._room.held + count <= self._room.most
+
     def grow(self, whole: int) -> bool:
         """Have so many octets in all if they are there, and tell; what is held never shrinks."""
         if whole > self._octets:

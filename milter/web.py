@@ -21,6 +21,7 @@ from aiohttp.web_protocol import RequestHandler
 from oborona.errors import ConfigError
 from oborona.milter.acceptor import Accepted, Acceptor
 from oborona.milter.log import event
+from oborona.milter.room import Held
 from oborona.milter.tokens import Tokens
 from oborona.milter.whose import whose
 
@@ -240,7 +241,7 @@ def bearer(request: web.BaseRequest) -> str:
 
 
 async def read(
-    request: web.BaseRequest, limit: int, within_s: float, room: Callable[[int], bool] = lambda _more: True
+    request: web.BaseRequest, limit: int, within_s: float, held: Held | None = None
 ) -> bytes | web.Response:
     """Return the body of a request, or the answer to whoever sends none that can be used.
 
@@ -248,14 +249,14 @@ async def read(
         request: whose head has come.
         limit: in bytes.
         within_s: seconds that it may take.
-        room: is told of each so many bytes more; tells whether they can be held.
+        held: takes room for what comes, as it comes: what is announced and stays away takes none from others' mail; None = there is enough.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return no(415, "a compressed body is not taken")
     announced = request.content_length or 0
     if announced > limit:
         return no(413, f"more than {limit} bytes")
-    if not room(announced):
+    if held is not None and not held.fits(announced):
         return no(503, "too much at once, try again later", **{"Retry-After": "1"})
     body: list[bytes] = []
     got = 0
@@ -266,7 +267,7 @@ async def read(
                 got += len(piece)
                 if got > limit:
                     return no(413, f"more than {limit} bytes")
-                if got > announced and not room(len(piece)):
+                if held is not None and not held.more(len(piece)):
                     return no(503, "too much at once, try again later", **{"Retry-After": "1"})
                 body.append(piece)
     except TimeoutError:

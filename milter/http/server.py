@@ -259,7 +259,7 @@ class HttpServer(WebServer):
         return await self._body(request, held, self._max_body)
 
     async def _body(self, request: web.BaseRequest, held: Held, limit: int) -> bytes | web.Response:
-        body = await read(request, limit, self.limits.read_s, held.more)
+        body = await read(request, limit, self.limits.read_s, held)
         if isinstance(body, web.Response):
             return self._not_taken(body)
         return body

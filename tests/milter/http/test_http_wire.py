@@ -147,6 +147,22 @@ async def test_who_does_not_go_on_is_shown_out(open_folder: Path) -> None:
         assert door.server._room.held == 0
 
 
+async def test_what_is_announced_and_does_not_come_takes_no_room(open_folder: Path) -> None:
+    """The room is for the mail of all listeners: who sends nothing must not be able to have it put off."""
+    limits = {
+        "worker.max_bodies_bytes": 150_000,
+        "worker.max_message_bytes": 65_536,
+        "max_body_bytes": 100_000,
+    }
+    async with Sittings(open_folder, **limits).serving() as door:
+        _, writer = await asyncio.open_unix_connection(door.path)
+        with contextlib.closing(writer):
+            writer.write(b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nFrom: a@b")
+            await until(lambda: door.server._room.held > 0)
+            assert (await door.post("/checkv2", MAIL + b"x" * 60_000))[0] == 200
+        await until(lambda: door.server._room.held == 0)
+
+
 async def test_who_reads_no_answers_is_cut(open_folder: Path) -> None:
     async with Sittings(open_folder, read_s=1).serving() as door:
         _, writer = await asyncio.open_unix_connection(door.path)
