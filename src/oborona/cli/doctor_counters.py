@@ -59,7 +59,7 @@ def _memory(asked: Asked) -> Iterator[Report]:
         return
     days = days_of(line)
     words = (
-        f"RepIP refuses nobody until it is {OLD_DAYS} (docs/repip.md)"
+        f"RepIP refuses nobody until it is {OLD_DAYS} (docs/senders/clients.md)"
         if is_young(line)
         else "RepIP refuses, where the policy says so"
     )
