@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from ipaddress import ip_address
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ from oborona.types import Client, Envelope
 KEPT = 2048  # octets of a message
 BELIEVING = Believing(received=True, person="%u@example.test", submission_port="587", limit_bytes=KEPT)
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 SCAN = msgspec.json.Decoder(AskedScan)
 GLANCE = msgspec.json.Decoder(AskedGlance)
 
@@ -56,6 +57,27 @@ def the_same(read: Callable[[list[bytes]], list[T]], octets: bytes) -> list[T]:
     return first
 
 
+class Codec(Protocol[T_co]):
+    """What reads octets as they come."""
+
+    def feed(self, data: bytes, /) -> Iterable[T_co]: ...
+
+
+def fed(make: Callable[[], Codec[T]], octets: bytes) -> list[T | str]:
+    """Return what a new codec reads, and the error that ended it, if one did; it reads the same from all pieces."""
+
+    def read(pieces: list[bytes]) -> list[T | str]:
+        codec, found = make(), list[T | str]()
+        try:
+            for piece in pieces:
+                found += codec.feed(piece)
+        except PeerError as error:
+            found.append(str(error))
+        return found
+
+    return the_same(read, octets)
+
+
 def sound(one: Envelope) -> None:
     """What goes on to be hashed, logged and stored is text that can be, and an address is one."""
     "".join((one.helo, one.sender, one.login, one.queue_id, one.client.name, *one.recipients)).encode()
@@ -71,16 +93,7 @@ def one_line(answer: bytes) -> None:
 
 
 def exim(octets: bytes) -> None:
-    def read(pieces: list[bytes]) -> list[exim_codec.Request | str | None]:
-        codec, found = exim_codec.Codec(KEPT), list[exim_codec.Request | str | None]()
-        try:
-            for piece in pieces:
-                found += codec.feed(piece)
-        except PeerError as error:
-            found.append(str(error))
-        return found
-
-    for request in the_same(read, octets):
+    for request in fed(lambda: exim_codec.Codec(KEPT), octets):
         if isinstance(request, str):
             one_line(exim_trouble(request))
             continue
@@ -206,7 +219,7 @@ def proxy(octets: bytes) -> None:
         case b"DATA":
             _content(said)
         case _:
-            _answers(said)
+            fed(Answers, said)
 
 
 def _content(said: bytes) -> None:
@@ -227,19 +240,6 @@ def _content(said: bytes) -> None:
         again = b"".join(dotted([content]))
         assert again.endswith(b".\r\n")
         assert read([again])[0] == content
-
-
-def _answers(said: bytes) -> None:
-    def read(pieces: list[bytes]) -> list[object]:
-        answers, found = Answers(), list[object]()
-        try:
-            for piece in pieces:
-                found += answers.feed(piece)
-        except PeerError as error:
-            found.append(str(error))
-        return found
-
-    the_same(read, said)
 
 
 def http(octets: bytes) -> None:

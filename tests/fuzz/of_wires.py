@@ -28,7 +28,7 @@ from oborona.milter.intake import sieve_codec
 from oborona.milter.policy_service import codec as policy_codec
 from oborona.milter.resolver import names, wire
 from tests.fuzz.common import text_of
-from tests.fuzz.of_doors import the_same
+from tests.fuzz.of_doors import fed, the_same
 
 KEPT: Final = 2048  # octets of a message
 MOST_QUESTIONS: Final = (
@@ -43,17 +43,7 @@ _ASKED: Final = wire.question(b"\1a\7example\0", Kind.A)[:-4]
 
 def milter(octets: bytes) -> None:
     """Packets are events, the same in whatever pieces they come."""
-
-    def read(pieces: list[bytes]) -> list[milter_codec.Event | str]:
-        codec, found = milter_codec.Codec(), list[milter_codec.Event | str]()
-        try:
-            for piece in pieces:
-                found += codec.feed(piece)
-        except PeerError as error:
-            found.append(str(error))
-        return found
-
-    for event in the_same(read, octets):
+    for event in fed(milter_codec.Codec, octets):
         match event:
             case milter_codec.Connect(client=client):
                 client.name.encode()
@@ -71,17 +61,7 @@ def milter(octets: bytes) -> None:
 
 def policy_service(octets: bytes) -> None:
     """Requests are attributes, of one request each, in text that can be logged."""
-
-    def read(pieces: list[bytes]) -> list[dict[str, str] | str]:
-        codec, found = policy_codec.Codec(), list[dict[str, str] | str]()
-        try:
-            for piece in pieces:
-                found += codec.feed(piece)
-        except PeerError as error:
-            found.append(str(error))
-        return found
-
-    for request in the_same(read, octets):
+    for request in fed(policy_codec.Codec, octets):
         if isinstance(request, dict):
             assert request["request"] == policy_codec.REQUEST
             assert len(request) <= policy_codec.MAX_ATTRIBUTES

@@ -12,6 +12,7 @@ import pytest
 from oborona.milter.proxy.connection import LINGER_S
 from oborona.milter.reply import Reply, refuse
 from oborona.milter.smtp import serving
+from tests.milter.delivery.scripted import Client
 from tests.milter.proxy.scripted import MESSAGE, Behind, Door, Sessions, proxy, send, until
 
 QUICK: Final[dict[str, Any]] = {"connect_s": 0.3, "command_s": 1.0, "deadline_s": 1.0}
@@ -210,44 +211,41 @@ async def test_a_client_who_waits_for_a_slow_next_hop_is_not_taken_for_a_silent_
         assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
 
 
+async def answer_to(client: Client, piece: bytes) -> str:
+    """Send a piece of content again and again; return what is said to it in the end."""
+    await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
+
+    async def drip() -> None:
+        while True:
+            client.write(piece)
+            await asyncio.sleep(0.02)
+
+    dripping = asyncio.create_task(drip())
+    try:
+        return await client.answer()
+    finally:
+        dripping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await dripping
+
+
 async def test_content_that_trickles_for_ever_ends() -> None:
     hop = Behind()
     async with proxy(hop, transfer_s=0.3) as opened:
         client = await opened.connect()
-        await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
-
-        async def trickle() -> None:
-            while True:
-                client.write(b"x\r\n")
-                await asyncio.sleep(0.02)
-
-        trickling = asyncio.create_task(trickle())
-        assert await client.answer() == "421 4.4.2 Content took too long"
-        trickling.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await trickling
+        assert await answer_to(client, b"x\r\n") == "421 4.4.2 Content took too long"
         await until(lambda: not hop.open)
         assert hop.of(b"DATA") == []
 
 
 async def test_content_that_drips_ends_long_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that sends an octet now and then holds its connection for a minute, and not for as long as a large message may take."""
-    monkeypatch.setattr(serving, "SLOW_AFTER_S", 0.2)
     hop = Behind()
     async with proxy(hop, min_data_rate=1000) as opened:
         client = await opened.connect()
-        await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "DATA")
-
-        async def drip() -> None:
-            while True:
-                client.write(b"x")
-                await asyncio.sleep(0.02)
-
-        dripping = asyncio.create_task(drip())
-        assert await client.answer() == "421 4.4.2 Content took too long"
-        dripping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await dripping
+        with monkeypatch.context() as hurried:
+            hurried.setattr(serving, "SLOW_AFTER_S", 0.2)
+            assert await answer_to(client, b"x") == "421 4.4.2 Content took too long"
         await until(lambda: not hop.open)
         brisk = await opened.connect()
         assert (await send(brisk, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
