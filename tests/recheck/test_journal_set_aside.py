@@ -48,6 +48,15 @@ def spoil(path: Path) -> None:
 
 
 @asynccontextmanager
+async def filled(path: Path, number: int) -> AsyncIterator[Journal]:
+    """Give the journal of a new file, with so many entries."""
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as journal:
+        await fill(journal, number)
+        yield journal
+
+
+@asynccontextmanager
 async def keeping(path: Path) -> AsyncIterator[None]:
     stop, ready = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(
@@ -90,9 +99,7 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker, keeping(path):
-        await fill(worker, 300)
+    async with filled(path, 300) as worker, keeping(path):
         spoil(path)
         entry = make_entry()
         worker.append(entry)
@@ -114,9 +121,8 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
 
 async def test_damage_that_a_reader_meets_is_looked_at_by_the_keeper(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 300)
+    async with filled(path, 300):
+        pass
     spoil(path)
     async with await Reader.open(path) as reader:
         with pytest.raises(StoreError, match="damaged"):
@@ -131,9 +137,7 @@ async def test_a_sound_journal_stays_whatever_somebody_says(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 50)
+    async with filled(path, 50) as worker:
         schema.suspect(path, "it is damaged, says somebody")
         async with watched(path, asyncio.Event(), look_s=0.05):
             await until(lambda: not schema.suspected(path))
@@ -146,9 +150,7 @@ async def test_one_that_is_taken_away_is_begun_anew_with_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 10)
+    async with filled(path, 10) as worker:
         for one in tmp_path.glob("journal.db*"):
             one.unlink()
         await fill(worker, 3)
@@ -161,12 +163,7 @@ async def test_one_that_is_taken_away_is_begun_anew_with_an_error(
 async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new_one(tmp_path: Path) -> None:
     """SQLite takes a log away by its name when the last connection to a file closes: it must not be the new file's."""
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with (
-        await Journal.open(path, batch_s=0.01) as first,
-        await Journal.open(path, batch_s=0.01) as second,
-    ):
-        await fill(first, 300)
+    async with filled(path, 300) as first, await Journal.open(path, batch_s=0.01) as second:
         await fill(second, 300)
         spoil(path)
         schema.suspect(path, "damaged")
@@ -187,8 +184,7 @@ async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
     stop = asyncio.Event()
     following = Following(Index(tmp_path / "index", path), retry_s=0.1)
     task = asyncio.create_task(following.run(stop))
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 20)
+    async with filled(path, 20) as worker:
         spoil(path)
         schema.suspect(path, "damaged")
         assert await asyncio.to_thread(schema.prepare, path) is not None
@@ -214,7 +210,6 @@ async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
     """Whoever sets it aside waits some seconds for the one who writes, not for ever: a disk may take longer."""
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     path, insert, written = tmp_path / "journal.db", writing.insert, asyncio.Event()
-    schema.prepare(path)
 
     async def slow(*arguments: Any) -> int:
         added = await insert(*arguments)
@@ -223,8 +218,7 @@ async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
             written.set()
         return added
 
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 1)
+    async with filled(path, 1) as worker:
         monkeypatch.setattr(writing, "insert", slow)
         worker.append(make_entry())
         worker.append(entry := make_entry())
@@ -269,9 +263,7 @@ async def test_who_is_started_while_it_is_damaged_begins_a_new_one(
 ) -> None:
     """A worker, or the keeper itself, that died and is started again: nobody else may be there to look."""
     path = tmp_path / "journal.db"
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 300)
+    async with filled(path, 300) as worker:
         spoil(path)
         async with await Journal.open(path, batch_s=0.01) as another:
             await fill(another, 3)

@@ -20,7 +20,7 @@ from oborona.recheck.journal import Journal
 from oborona.recheck.schema import JOURNAL
 from oborona.recheck.spooled import FOLDER
 from oborona.recheck.watching import watched
-from tests.recheck.test_journal_set_aside import fill, put_aside, spoil, until
+from tests.recheck.test_journal_set_aside import fill, filled, put_aside, spoil, until
 
 ROOT = Path(__file__).parents[2]
 WRITERS = 3
@@ -52,6 +52,9 @@ def test_what_was_acknowledged_is_in_one_of_its_files(tmp_path: Path) -> None:
     schema.prepare(path)
     running = [program(path, number, 0.002) for number in range(WRITERS)]
     try:
+        for one in running:  # all of them are at work, however long a busy machine starts them
+            assert one.stdout is not None
+            said.add(int(one.stdout.readline()))
         for round_ in range(TIMES):
             time.sleep(0.05 + chance.random() * 0.1)
             put_aside(path)
@@ -85,7 +88,7 @@ def there_once(path: Path, said: set[int]) -> None:
     )  # what was said first, and what was written as its writer was killed, and never said
     with closing(sqlite3.connect(path)) as db:
         for asked in ("SELECT id FROM went", "SELECT id FROM arrival WHERE NOT late"):
-            assert [len(found)] == [len(set(rows)) for rows in (db.execute(asked).fetchall(),)]
+            assert sorted(number for (number,) in db.execute(asked)) == sorted(found), asked
 
 
 async def test_what_a_killed_one_left_goes_into_the_one_that_a_start_begins(
@@ -109,9 +112,7 @@ async def test_what_a_killed_one_left_waits_until_the_damaged_one_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / JOURNAL
-    schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
-        await fill(worker, 300)
+    async with filled(path, 300):
         process = await asyncio.to_thread(acknowledging, path)
         spoil(path)
         said = await asyncio.to_thread(killed, process)
