@@ -104,6 +104,10 @@ def fruitless(_name: str, _ready: Ready) -> int:
     return 3
 
 
+def serve_once(name: str, ready: Ready) -> int:
+    return 3 if lives(name) > 1 else serve(name, ready)
+
+
 def crash_once(name: str, ready: Ready) -> int:
     if lives(name) > 1:
         return serve(name, ready)

@@ -1,6 +1,7 @@
 """When a silent process is held to hang, and how a process beats."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -138,18 +139,19 @@ def heart() -> Iterator[Heartbeat]:
     heartbeat.begin(Heartbeat(), MOST_S)
 
 
-def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(heart: Heartbeat) -> None:
-    async def turn() -> tuple[int, int, int]:
+def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(pulse: Pulse) -> None:
+    async def turn() -> tuple[int, int]:
         alive = asyncio.create_task(beating())
-        await asyncio.sleep(0.2)
-        turned = heart.beats
+        async with asyncio.timeout(20):
+            while pulse.beats < 3:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        turned = pulse.beats
         time.sleep(0.2)
         hung = heart.beats
         alive.cancel()
-        return turned, hung, heart.beats
+        return turned, hung
 
-    turned, hung, _ = asyncio.run(turn())
-    assert turned >= 3
+    turned, hung = asyncio.run(turn())
     assert hung == turned
 
 
@@ -175,9 +177,9 @@ def stop() -> Iterator[Stop]:
 
 def test_waiting_beats_all_along(heart: Heartbeat, stop: Stop) -> None:
     began = time.monotonic()
-    assert not stop.wait(0.3)
-    assert time.monotonic() - began >= 0.3
-    assert heart.beats >= 5
+    assert not stop.wait(1.0)
+    assert time.monotonic() - began >= 1.0
+    assert pulse.beats >= 5, "of fifty, if the machine had time"
 
 
 def test_a_look_at_whether_to_stop_beats(heart: Heartbeat, stop: Stop) -> None:
@@ -195,9 +197,12 @@ def test_a_signal_stops(stop: Stop) -> None:
 
 
 def test_the_pulse_is_closed_with_its_memory() -> None:
+    gc.collect()  # those of other tests would go meanwhile
     before = Path("/proc/self/maps").read_text().count("/dev/zero")
-    for _ in range(10):
-        Heartbeat().close()
+    made = [Pulse() for _ in range(10)]
+    assert Path("/proc/self/maps").read_text().count("/dev/zero") == before + 10
+    for one in made:
+        one.close()
     assert Path("/proc/self/maps").read_text().count("/dev/zero") == before
 
 

@@ -144,7 +144,7 @@ async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> Non
 
 @pytest.mark.parametrize("name", ["bomb", "laughs", "many moves"])
 async def test_a_hostile_one_costs_itself_alone(name: str) -> None:
-    at = Desk(plans(Reader(look_s=1.0)), cache_entries=0)
+    at = Desk(plans(Reader(look_s=3.0)), cache_entries=0)
     try:
         assert (await ask(at, Task.LOOK, HARD[name])).outcome in (Outcome.DONE, Outcome.STOPPED)
         assert (await ask(at, Task.LOOK, written("x", LINK))).found.codes == (LINK,)

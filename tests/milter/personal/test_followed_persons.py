@@ -186,7 +186,7 @@ async def test_a_loop_that_stands_still_is_no_slow_store(
     say(path, JOE)
     await persons.look()
     monkeypatch.setattr(follow, "READ_S", 0.2)
-    asyncio.get_running_loop().call_later(0.0, time.sleep, 0.6)
+    asyncio.get_running_loop().call_later(0.0, time.sleep, 2.0)
     assert says(await persons.of(JOE)) is Side.DENY
     assert not caplog.records
 

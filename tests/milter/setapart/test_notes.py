@@ -80,16 +80,19 @@ async def _through(notes: Notes, identity: bytes, work: Coroutine[Any, Any, obje
 
 def test_between_steps_nobody_runs() -> None:
     notes, seen = Notes(), list[object]()
+    waits_now, looked = asyncio.Event(), asyncio.Event()
 
     async def scan() -> str:
         seen.append(notes.running)
-        await asyncio.sleep(0.01)
+        waits_now.set()
+        await looked.wait()
         seen.append(notes.running)
         return "done"
 
     async def look() -> None:
-        await asyncio.sleep(0.005)
+        await waits_now.wait()
         seen.append(notes.running)
+        looked.set()
 
     async def work() -> object:
         return (await asyncio.gather(_through(notes, ONE, scan()), look()))[0]
@@ -170,16 +173,12 @@ def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
     st.binary(max_size=5000),
     st.text(alphabet="ab@.", max_size=10),
     st.integers(0, 10**9),
-    st.binary(max_size=2000),
 )
-def test_an_identity_never_fails_and_is_the_same_again(
-    raw: bytes, sender: str, more: int, top: bytes
-) -> None:
+def test_an_identity_never_fails_and_is_the_same_again(raw: bytes, sender: str, more: int) -> None:
     message = Gathered(raw=raw, headers=(), size=len(raw) + more)
     assert len(identity_of(message, sender)) == IDENTITY_BYTES
     assert identity_of(message, sender) == identity_of(message, sender)
     assert identity_of(message, sender + "x") != identity_of(message, sender)
-    assert top is not None
 
 
 def test_what_a_relay_puts_on_top_changes_nothing() -> None:
