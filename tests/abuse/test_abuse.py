@@ -108,7 +108,7 @@ def test_no_number_of_networks_and_traps_harms_a_newsletter_that_proves_who_send
 def test_one_that_proves_nothing_is_filed_by_two_networks_and_two_traps_and_never_refused(
     site: Attacked,
 ) -> None:
-    assert scenes.newsletter_to_traps(site, traps=2, networks=2, proved=False)[0].refused == 0
+    assert scenes.newsletter_to_traps(site, traps=2, networks=2, proved=False)[0] == Harm(10, 0, 10)
 
 
 def test_who_came_to_a_trap_himself_is_held_to_it(site: Attacked) -> None:
@@ -171,3 +171,11 @@ def test_a_young_memory_refuses_nobody(tmp_path: Path) -> None:
 def test_ten_aged_accounts_do_refuse_an_address_whose_authors_nobody_knows(site: Attacked) -> None:
     """So that the scenes can fail."""
     assert scenes.relay(site, accounts=10, each=1, aged=True, mails=24, users=12).refused == 12
+
+
+def test_so_do_ten_traps(site: Attacked) -> None:
+    assert scenes.relay_to_traps(site, traps=10, each=1, mails=24, users=12).refused == 12
+
+
+def test_nine_networks_do_lift_a_mailing_that_proves_nothing(site: Attacked) -> None:
+    assert scenes.newsletter_flooded(site, clients=NINE, proved=False).lost == 10
