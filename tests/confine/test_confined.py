@@ -14,6 +14,7 @@ import pytest
 
 from oborona.milter.confine.kinds import Kind
 from tests.peers.oborona import Oborona
+from tests.whole.gate import eventually
 
 OTHER_ERRORS = {
     "clone3": errno.ENOSYS,
@@ -62,14 +63,19 @@ def filters(status: Path) -> int:
     return int(count)
 
 
+def serving(oborona: Oborona) -> dict[str, str]:
+    """Return the processes that serve, by name."""
+    return dict(re.findall(r'msg="process serves" process=(\S+) child=(\d+)', oborona.log()))
+
+
 @needs_filters
 @pytest.mark.parametrize("confined", [True, False])
 def test_every_process_of_the_service_is_filtered(confined: bool) -> None:
     ours = filters(Path("/proc/self/status"))  # as in a container
     with Oborona({"worker.processes": 2, "confine.system_calls": str(confined).lower()}) as oborona:
-        serving = dict(re.findall(r'msg="process serves" process=(\S+) child=(\d+)', oborona.log()))
-        assert {"worker-0", "worker-1", "policy", "writer", "keeper", "reader", "trainer"} <= set(serving)
-        for name, pid in serving.items():
+        every = {"worker-0", "worker-1", "policy", "writer", "keeper", "reader", "trainer"}
+        eventually(lambda: every <= serving(oborona).keys(), 60)  # mail does not wait for all of them
+        for name, pid in serving(oborona).items():
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 assert filters(thread / "status") == ours + confined, name
         assert "not filtered" not in oborona.log()
