@@ -67,7 +67,7 @@ async def test_a_connection_that_is_gone_is_no_rows_fault(
     assert f"{entries} entries wait in {tmp_path / FOLDER} for the next start" in caplog.text
     assert journal.lost == 0
     async with await Journal.open(tmp_path / "journal.db") as following:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await following.count() < entries:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -228,7 +228,7 @@ async def test_what_close_cannot_write_waits_for_the_next_start(
         await journal.close()
     assert journal.lost == 0
     assert f"1 entries wait in {tmp_path / FOLDER} for the next start" in caplog.text
-    async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(10):
+    async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(60):
         while await following.count() < 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.peers.oborona import Oborona
 
 WATCHDOG_S = 1.0
-HUNG_S = 3
+HUNG_S = 6
 PATIENCE_S = 40.0
 
 
