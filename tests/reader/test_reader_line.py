@@ -93,7 +93,7 @@ async def test_without_a_reader_the_answer_is_known_at_once_and_said_once(
 ) -> None:
     started = time.monotonic()
     assert [await outcome(line, what) for what in "abc"] == [Outcome.AWAY] * 3
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 5.0, "it could have waited ten seconds"
     assert [record.message for record in caplog.records] == ["no image reader: pictures are not looked at"]
 
 
