@@ -28,7 +28,7 @@ from tests.boot.image import MIRROR, ROOT, base_image, told
 CLONE: Final = "/root/oborona"  # a clone of the repository, as the documents want it
 BOOT_S: Final = 120.0
 STOP_S: Final = 90.0  # a unit may take 45 s over its stop
-COMMAND_S: Final = 600.0  # an installation, on a machine that is busy with other tests
+COMMAND_S: Final = 1200.0  # an installation, on a machine that is busy with other tests
 _ENVIRONMENT: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
