@@ -12,7 +12,8 @@ over the purpose and the text, cut to 80 bits.
 Limits: a clock that steps back by less than `BEHIND_S` is not followed until it has caught up, so the time in a number
 can be ahead of the clock by as much; one that is set back further is followed at once, and later numbers lie before
 older ones then. So do those of a process that was restarted meanwhile; era and start are random in each process (1 in
-8,192 for two of one worker in one millisecond).
+8,192 for two of one worker in one millisecond). One that was set back eight times from ahead is not followed the ninth
+time: the era that came least far goes on behind its last number, since no number is given twice.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Numbers:
         self._start = start
         self._ms = -1
         self._sequence = 0
+        self._ends = [(-1, 0)] * _ERAS  # milliseconds and sequence of the last id of each, once it was left
 
     def next(self, now: float) -> int:
         """Return the next id.
@@ -79,8 +81,7 @@ class Numbers:
         """
         ms = min(max(0, int((now - EPOCH) * 1000)), _MAX_MS)
         if ms < self._ms - BEHIND_S * 1000:
-            self._era = (self._era + 1) % _ERAS
-            self._ms = -1
+            self._set_back()
         if ms > self._ms:
             self._ms = ms
             self._sequence = self._start()
@@ -90,6 +91,13 @@ class Numbers:
                 self._ms += 1
                 self._sequence = self._start()
         return self._ms << TIME_SHIFT | self._worker | self._era << _SEQUENCE_BITS | self._sequence
+
+    def _set_back(self) -> None:
+        """Go on in the era that has come least far, behind its last id."""
+        self._ends[self._era] = self._ms, self._sequence
+        following = (*range(self._era + 1, _ERAS), *range(self._era + 1))
+        self._era = min(following, key=self._ends.__getitem__)
+        self._ms, self._sequence = self._ends[self._era]
 
 
 def time_of(ident: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oborona.recheck import ident
@@ -13,12 +13,14 @@ NUMBERS = st.integers(0, 2**63 - 1)
 
 
 @given(st.lists(st.floats(-1e12, 1e13), min_size=2, max_size=50), st.integers(0, 255))
+@example([1.7e9, 1.8e9] * 12, 7)  # set back to the same moment oftener than there are eras
+@example([0.0, 1e13] * 12, 7)
 def test_ids_are_never_given_twice_whatever_the_clock_does(times: list[float], worker: int) -> None:
     numbers = ident.Numbers(worker, start=lambda: 0)
     given_out = [numbers.next(now) for now in times]
     assert len(set(given_out)) == len(times)
     assert all(one >> 14 & 255 == worker for one in given_out)
-    assert min(given_out) >= 0
+    assert 0 <= min(given_out) <= max(given_out) <= ident.HIGHEST
 
 
 @given(st.lists(st.floats(0, ident.BEHIND_S - 1), min_size=2, max_size=50))
