@@ -7,13 +7,17 @@ It is started fresh, not forked, holds nothing of the service, and is killed by 
 
 from __future__ import annotations
 
+import codecs
+import encodings
 import logging
 import os
+import pkgutil
 import socket
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from typing import Any, Final
 
@@ -111,7 +115,15 @@ def _looking() -> Work:
 
     for octets in (*_samples(), *paper.samples()):
         work(octets)
+    _load_codecs()
     return work
+
+
+def _load_codecs() -> None:
+    """Load every codec of Python's: a PDF may name any for its text, most name UTF-16, and each is a file of its own; 40 ms, 1.6 MB."""
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with suppress(LookupError):  # aliases, and what another system has
+            codecs.lookup(module.name)
 
 
 def _reading(orders: Orders) -> Work:

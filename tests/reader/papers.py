@@ -46,14 +46,14 @@ def page(program: bytes, more: dict[int, bytes] | None = None, resources: bytes 
     })  # fmt: skip
 
 
-def written(text: str, *urls: str, password: str | None = None) -> bytes:
+def written(text: str, *urls: str, password: str | None = None, algorithm: str = "AES-256") -> bytes:
     """Return a PDF with a line of text and links."""
     content = stream(b"BT /F1 12 Tf 20 700 Td (%s) Tj ET" % text.encode())
     writer = pypdf.PdfWriter(clone_from=BytesIO(page(content)))
     for url in urls:
         writer.add_annotation(0, Link(rect=RectangleObject((0, 0, 10, 10)), url=url))
     if password is not None:
-        writer.encrypt(password, "owner", algorithm="AES-256")
+        writer.encrypt(password, "owner", algorithm=algorithm)
     out = BytesIO()
     writer.write(out)
     return out.getvalue()

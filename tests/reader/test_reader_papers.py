@@ -121,7 +121,40 @@ async def test_what_is_no_unicode_hides_no_link(desk: Desk) -> None:
     found = read(no_unicode())
     assert found == paper.Paper(links=(LINK,), text="\U0001f600\ufffd example.com")
     result = await ask(desk, Task.LOOK, no_unicode())
-    assert (result.outcome, result.found.codes) == (Outcome.DONE, (LINK,))
+    assert (result.outcome, result.found.codes, result.found.text) == (Outcome.DONE, (LINK,), found.text)
+
+
+def in_encoding(cmap: bytes, text: bytes, url: bytes) -> bytes:
+    """Return a PDF whose font has a predefined encoding of Chinese, Japanese or Korean, and a link that is written in UTF-16."""
+    return raw({
+        1: b"<</Type/Catalog/Pages 2 0 R>>",
+        2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        3: b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>/Annots[6 0 R]>>",
+        4: stream(b"BT /F1 12 Tf <" + text.hex().encode() + b"> Tj ET"),
+        5: b"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/" + cmap + b"/DescendantFonts[7 0 R]>>",
+        6: b"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI<" + url.hex().encode() + b">>>>>",
+        7: b"<</Type/Font/Subtype/CIDFontType0/BaseFont/X/CIDSystemInfo<</Registry(A)/Ordering(B)/Supplement 2>>>>",
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cmap", "codec"), [(b"GBK-EUC-H", "gbk"), (b"UniGB-UTF16-H", "utf-16-be"), (b"ETen-B5-H", "big5")]
+)
+async def test_a_confined_process_has_every_encoding(desk: Desk, cmap: bytes, codec: str) -> None:
+    """It opens no file: what Python loads when a text first asks for it is loaded before."""
+    octets = in_encoding(cmap, "中文".encode(codec), b"\xfe\xff" + LINK.encode("utf-16-be"))
+    wanted = read(octets)
+    assert (wanted.links, wanted.text) == ((LINK,), "中文")
+    result = await ask(desk, Task.LOOK, octets)
+    assert (result.found.codes, result.found.text) == (wanted.links, wanted.text)
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-40", "RC4-128", "AES-128", "AES-256-R5", "AES-256"])
+async def test_a_confined_process_has_every_cipher(desk: Desk, algorithm: str) -> None:
+    octets = written("visit example.com", LINK, password="", algorithm=algorithm)
+    result = await ask(desk, Task.LOOK, octets)
+    assert (result.found.codes, result.found.text) == ((LINK,), "visit example.com")
+    assert result.found.findings == ()
 
 
 async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> None:
