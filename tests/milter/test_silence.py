@@ -139,13 +139,13 @@ def heart() -> Iterator[Heartbeat]:
     heartbeat.begin(Heartbeat(), MOST_S)
 
 
-def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(pulse: Pulse) -> None:
+def test_a_loop_that_turns_beats_and_one_that_does_not_is_silent(heart: Heartbeat) -> None:
     async def turn() -> tuple[int, int]:
         alive = asyncio.create_task(beating())
         async with asyncio.timeout(20):
-            while pulse.beats < 3:  # noqa: ASYNC110
+            while heart.beats < 3:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-        turned = pulse.beats
+        turned = heart.beats
         time.sleep(0.2)
         hung = heart.beats
         alive.cancel()
@@ -179,7 +179,7 @@ def test_waiting_beats_all_along(heart: Heartbeat, stop: Stop) -> None:
     began = time.monotonic()
     assert not stop.wait(1.0)
     assert time.monotonic() - began >= 1.0
-    assert pulse.beats >= 5, "of fifty, if the machine had time"
+    assert heart.beats >= 5, "of fifty, if the machine had time"
 
 
 def test_a_look_at_whether_to_stop_beats(heart: Heartbeat, stop: Stop) -> None:
@@ -196,10 +196,10 @@ def test_a_signal_stops(stop: Stop) -> None:
     assert stop.wait()
 
 
-def test_the_pulse_is_closed_with_its_memory() -> None:
+def test_a_heartbeat_is_closed_with_its_memory() -> None:
     gc.collect()  # those of other tests would go meanwhile
     before = Path("/proc/self/maps").read_text().count("/dev/zero")
-    made = [Pulse() for _ in range(10)]
+    made = [Heartbeat() for _ in range(10)]
     assert Path("/proc/self/maps").read_text().count("/dev/zero") == before + 10
     for one in made:
         one.close()
