@@ -99,7 +99,9 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "journal.db"
-    async with filled(path, 300) as worker, keeping(path):
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker, keeping(path):
+        await fill(worker, 300)
         spoil(path)
         entry = make_entry()
         worker.append(entry)
