@@ -33,12 +33,12 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from benchmarks.counted_redis import Connection
 from benchmarks.failover import outlive, writing
+from oborona import state_files
 from oborona.counters.bench.cluster import PAGES, ClusterSubject, ClusterWatch
 from oborona.counters.bench.processes import cpu_s
 from oborona.counters.bench.workload import hashes, types
 from oborona.counters.cluster.door import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.layout import APPLIED, FIELD_BYTES, ID_BYTES, OPENINGS
-from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.wire import Access, Address, pack
 from oborona.counters.lmdb_store import Reader
@@ -167,7 +167,10 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
         sender = later.enter_context(writing(subject, folder))
         began = time.monotonic()
         watch = ClusterWatch(
-            shards, later.enter_context(contextlib.closing(Reader(folder / "counters" / OUTBOX)))
+            shards,
+            later.enter_context(
+                contextlib.closing(Reader(folder / "counters" / state_files.COUNTERS_OUTBOX))
+            ),
         )
         pids = [[sender.pid], [_pid(node) for node in primaries], [_pid(node) for node in replicas]]
         used = [sum(map(cpu_s, some)) for some in pids]

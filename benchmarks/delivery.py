@@ -26,10 +26,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from benchmarks.servers import ROOT, oborona
-from oborona import secret
+from oborona import secret, state_files
 from oborona.counters.bench.processes import cpu_s
 from oborona.milter.journaled import NOT_KEPT
-from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
 from oborona.policy.facts import Facts
@@ -39,7 +38,6 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import Numbers, sign
 from oborona.recheck.journal import Journal
 from oborona.recheck.kept import Kept
-from oborona.recheck.schema import JOURNAL
 from oborona.reputation.personal import Kind, Side, Source, entry
 from oborona.types import Action, Verdict
 from tests.peers.dovecot import Dovecot
@@ -93,7 +91,7 @@ def _against(home: Path, name: str, hop: Path, asked: argparse.Namespace) -> Non
     with oborona(home / "daemon", transport="native", workers=1, pictures=False, settings=settings):
         state = home / "daemon/state"
         now = time.time()
-        with Store(state / FILE) as store:
+        with Store(state / state_files.PERSONS) as store:
             said = [entry(Side.DENY, Kind.ADDRESS, ANN, time=now, source=Source.COMMAND)]
             store.put("amy@example.test", said, now=now)
         pid = _worker(state)
@@ -156,7 +154,7 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
 
 
 async def _journal(state: Path, entries: Sequence[Entry]) -> None:
-    async with await Journal.open(state / JOURNAL) as journal:
+    async with await Journal.open(state / state_files.JOURNAL) as journal:
         for one in entries:
             journal.append(one)
 

@@ -13,12 +13,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from oborona import state_files
 from oborona.counters.bench.cluster import ClusterSubject
 from oborona.counters.bench.job import READY, Job
 from oborona.counters.bench.processes import Child
 from oborona.counters.bench.workload import Workload
 from oborona.counters.cluster.outbox import TAGS_KEY
-from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.lmdb_store import Reader
 from oborona.counters.memory import MemoryCounters
@@ -79,7 +79,10 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
         folder: for what a run needs.
         kill: kills a primary.
     """
-    with writing(subject, folder), closing(Reader(Path(subject.directory) / OUTBOX)) as reader:
+    with (
+        writing(subject, folder),
+        closing(Reader(Path(subject.directory) / state_files.COUNTERS_OUTBOX)) as reader,
+    ):
         with reader.transaction():
             pass  # it is open now, and no process may open it twice
         with closing(

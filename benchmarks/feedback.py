@@ -28,16 +28,15 @@ from pathlib import Path
 from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
+from oborona import state_files
 from oborona.feedback.believing.believer import Believer, Kept
 from oborona.feedback.believing.ports import Known
 from oborona.feedback.believing.spoken import Keys
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.schema import FILE
 from oborona.feedback.events.taking import Taking
 from oborona.feedback.hearing import heard
 from oborona.feedback.personal import Origin
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source
 from oborona.message.hashing import Hasher
@@ -65,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oborona-feedback-") as made:
         found: dict[str, float] = {}
         if options.seconds:
-            found |= taken(Path(made) / FILE, options.rate, options.seconds, options.kill)
+            found |= taken(Path(made) / state_files.EVENTS, options.rate, options.seconds, options.kill)
         if options.decide:
             found |= decided(Path(made) / "decide", options.decide)
     print(json.dumps({name: round(value, 3) for name, value in found.items()}))
@@ -228,7 +227,11 @@ def decided(state: Path, number: int) -> dict[str, float]:
             )  # fmt: skip
         folder = state / name
         folder.mkdir()
-        with Log(folder / FILE) as door, Log(folder / FILE) as log, Store(folder / WORDS) as words:
+        with (
+            Log(folder / state_files.EVENTS) as door,
+            Log(folder / state_files.EVENTS) as log,
+            Store(folder / state_files.FEEDBACK) as words,
+        ):
             for first in range(0, number, 500):
                 door.add(events[first : first + 500], now=now)
             believer = Believer(

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.journal import DAY_S, START, Filler, fill
 from benchmarks.replay import CORPUS, ROOT, entries
+from oborona import state_files
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.recheck import rows, schema
@@ -52,7 +53,7 @@ async def main(asked: argparse.Namespace) -> None:
     kinds = await entries(asked.corpus, 500, load_policy(ROOT / "etc/policy.d", SCHEMA))
     times = (START + DAY_S * place / asked.rows for place in range(asked.rows + 1))
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
-        path = Path(name) / schema.JOURNAL
+        path = Path(name) / state_files.JOURNAL
         schema.prepare(path)
         await fill(path, Filler(kinds), times, asked.rows, 10)
         with Search(path) as journal:

@@ -22,8 +22,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from oborona import state_files
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import DATA, FIRST_RECORD
+from oborona.counters.lmdb_store import FIRST_RECORD
 from oborona.counters.purge import purge_from
 from oborona.counters.record import DAYS_KEPT
 from oborona.counters.store import LmdbCounters
@@ -89,7 +90,11 @@ class Simulation:
         """Return (bytes of the file, bytes in use, records)."""
         stat = self._writer.environment.stat()
         used = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
-        return (self._directory / DATA).stat().st_size, used * stat["psize"], stat["entries"]
+        return (
+            (self._directory / state_files.COUNTERS_DATA).stat().st_size,
+            used * stat["psize"],
+            stat["entries"],
+        )
 
     def close(self) -> None:
         """Let go of the store."""

@@ -26,14 +26,12 @@ from typing import Final, TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from benchmarks.labelled import folder
+from oborona import state_files
 from oborona.config import Settings
-from oborona.feedback import snapshots
 from oborona.feedback.hearing import heard
 from oborona.feedback.lessons import Lessons
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.feedback.trainer import Trainer
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import WeightsFile
 from oborona.feedback.word import Kind, Source, Word
 from oborona.message.parse import parse
@@ -94,7 +92,7 @@ def learned(state: Path, words: list[Word]) -> dict[str, float]:
     """Write all words down, learn them, take one of the first back, and make the weights anew."""
 
     def write() -> None:
-        with Store(state / FILE) as store:
+        with Store(state / state_files.FEEDBACK) as store:
             for first in range(0, len(words), 50):
                 store.add(words[first : first + 50], now=time.time())
 
@@ -102,14 +100,14 @@ def learned(state: Path, words: list[Word]) -> dict[str, float]:
     trainer = Trainer(state, kept=KEPT, retention_s=1e9)
     _, learning = timed(lambda: settled(trainer))
     trainer.close()
-    size = sum(path.stat().st_size for path in state.glob(f"{FILE}*"))
-    newest = max((state / snapshots.FOLDER).iterdir(), key=lambda path: path.stat().st_mtime)
-    with Lessons(state / FILE) as lessons:
+    size = sum(path.stat().st_size for path in state.glob(f"{state_files.FEEDBACK}*"))
+    newest = max((state / state_files.WEIGHTS_SNAPSHOTS).iterdir(), key=lambda path: path.stat().st_mtime)
+    with Lessons(state / state_files.FEEDBACK) as lessons:
         lessons.ask_anew()
     trainer, beginning = timed_trainer(state)
     _, again = timed(lambda: settled(trainer))
     trainer.close()
-    with Store(state / FILE) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         ((count,), (features,)) = (
             store.rows(sql)[0]
             for sql in ("SELECT count(*) FROM word", "SELECT avg(length(features)) FROM example")
@@ -122,7 +120,7 @@ def learned(state: Path, words: list[Word]) -> dict[str, float]:
         "anew_ms_each": 1000 * (beginning + again) / count,
         "features_bytes": features,
         "store_bytes_each": size / count,
-        "weights_bytes": (state / WEIGHTS).stat().st_size,
+        "weights_bytes": (state / state_files.WEIGHTS).stat().st_size,
         "snapshot_bytes": newest.stat().st_size,
     }
 
@@ -134,14 +132,14 @@ def timed_trainer(state: Path) -> tuple[Trainer, float]:
 def asked_of(state: Path, mail: list[bytes]) -> dict[str, float]:
     """Ask for an opinion of messages that are parsed, of a reader without corrections of his own and of one with them."""
     parsed = [parse(raw) for raw in mail]
-    model = Taught(state / WEIGHTS, least=1)
+    model = Taught(state / state_files.WEIGHTS, least=1)
     found = {}
     for name, envelope in (
         ("opinion_us", Envelope()),
         ("opinion_personal_us", Envelope(recipients=(PERSON,))),
     ):
         if name == "opinion_personal_us":
-            with Store(state / FILE) as store:
+            with Store(state / state_files.FEEDBACK) as store:
                 store.add([heard(mail[0], Kind.SPAM, Source.COMPLAINT, hasher=Hasher(bytes(32)), key=bytes(32), now=time.time(),
                                  person=PERSON)[0]], now=time.time())  # fmt: skip
             trainer = Trainer(state, kept=KEPT, retention_s=1e9)
@@ -170,7 +168,7 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
             read_one(state, TrainerStatus, time.time()) is None
         ):  # it follows its snapshot first: some seconds at most
             time.sleep(0.01)
-        with Store(state / FILE) as store:
+        with Store(state / state_files.FEEDBACK) as store:
             for number in range(TOLD):
                 fresh = Word(
                     **{name: getattr(words[number], name) for name in Word.__struct_fields__}
@@ -179,7 +177,7 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
                 began = time.monotonic()
                 (one,) = store.add([fresh], now=time.time())
                 while True:
-                    if WeightsFile(state / WEIGHTS).header.position >= one.id:
+                    if WeightsFile(state / state_files.WEIGHTS).header.position >= one.id:
                         break
                     time.sleep(0.002)
                 took.append(time.monotonic() - began)

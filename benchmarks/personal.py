@@ -26,9 +26,9 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from oborona import state_files  # noqa: E402
 from oborona.message.shingles import Type  # noqa: E402
 from oborona.milter.personal.follow import FollowedPersons  # noqa: E402
-from oborona.milter.personal.schema import FILE  # noqa: E402
 from oborona.milter.personal.store import Store  # noqa: E402
 from oborona.policy.personal import Delivered, outcome  # noqa: E402
 from oborona.reputation.personal import Entry, Kind, Side, Source, entry, of_text  # noqa: E402
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=50, help="of each")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / FILE
+        path = Path(folder) / state_files.PERSONS
         took = fill(path, asked.persons, asked.entries)
         table = Table("figure", f"{asked.persons:,} persons of {asked.entries} entries")
         table.add_row("file", f"{path.stat().st_size / (1 << 20):.0f} MiB, written in {took:.0f} s")

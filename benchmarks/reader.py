@@ -27,10 +27,10 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from oborona import state_files  # noqa: E402
 from oborona.message.model import Held, Picture  # noqa: E402
 from oborona.milter.reader.client import Line  # noqa: E402
 from oborona.milter.reader.frames import Outcome, Task  # noqa: E402
-from oborona.milter.reader.service import SOCKET  # noqa: E402
 from tests.reader.mails import code  # noqa: E402
 
 WORDS: Final = (
@@ -118,7 +118,7 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
             raise TimeoutError("no process that looks")
         await asyncio.sleep(0.05)
     await asyncio.sleep(SETTLED_S)
-    line = Line(state / SOCKET)
+    line = Line(state / state_files.READER_SOCKET)
     table = Table(
         "task", "pictures", "first ms", "p50 ms", "p99 ms", "known p50 ms", "CPU ms each", "not done"
     )
@@ -166,7 +166,7 @@ def main() -> None:
         command = [str(Path(sys.executable).with_name("oborona")), "--state", folder, "reader"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             until = time.monotonic() + 30
-            while not (Path(folder) / SOCKET).exists():
+            while not (Path(folder) / state_files.READER_SOCKET).exists():
                 if time.monotonic() > until:
                     raise TimeoutError("the reader did not start")
                 time.sleep(0.05)

@@ -32,15 +32,15 @@ from rich.progress import track
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from oborona import state_files  # noqa: E402
 from oborona.milter.publishing.code import KEY_BYTES, Coder, Handed  # noqa: E402
-from oborona.milter.publishing.page import FILE, FOLDER, Page, version_of  # noqa: E402
+from oborona.milter.publishing.page import Page, version_of  # noqa: E402
 from oborona.policy.before import Before  # noqa: E402
 from oborona.policy.expression import code_of  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.watch import folder_state  # noqa: E402
 from oborona.recheck.reading import Reader  # noqa: E402
-from oborona.recheck.schema import JOURNAL  # noqa: E402
 from tests.peers.oborona import Oborona  # noqa: E402
 
 CHANGED: Final = "91-reload.toml"
@@ -128,7 +128,7 @@ def run(
         save(folder, 0)
         settings = {"paths.policy": folder, "worker.processes": workers, "log.level": "warning"}
         with Oborona(settings) as daemon:
-            page = Page(daemon.state / FOLDER / FILE)
+            page = Page(daemon.state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
             count = round(rate * (seconds + 2 * SETTLE_S))
             load = drive(daemon.milter, mail, rate=rate, count=count)
             time.sleep(SETTLE_S)
@@ -137,7 +137,7 @@ def run(
             said, _ = load.communicate(timeout=seconds + 120)
             sent: dict[str, Any] = json.loads(said)
             time.sleep(1.0)  # the journal writes what it has every 0.2 s
-            journaled, mixtures, stale = asyncio.run(judged(daemon.state / JOURNAL, changes))
+            journaled, mixtures, stale = asyncio.run(judged(daemon.state / state_files.JOURNAL, changes))
             note(daemon, memory)
             page.close()
             print(daemon.log()[-2000:], file=sys.stderr)

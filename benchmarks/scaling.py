@@ -26,11 +26,12 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
+from oborona import state_files
 from oborona.counters.batch import HEADER_BYTES, SEGMENT
 from oborona.counters.bench.subject import LmdbWatch
 from oborona.counters.bench.workload import KNOWN, NEW, SHINGLES, ZIPF_S, Workload, hashes, types, zipf_sum
 from oborona.counters.doorkeeper import PRINT, SLOT_BYTES, WAYS
-from oborona.counters.lmdb_store import SPOOLS, Reader
+from oborona.counters.lmdb_store import Reader
 from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FINE_BUCKETS, KEY_BYTES, TIDY_BYTES
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
@@ -155,7 +156,7 @@ class Mail:
         self.now = float(START)
         self.spool_bytes = 0  # of the last day
         self._writer = writer
-        self._spools = directory / SPOOLS
+        self._spools = directory / state_files.COUNTERS_SPOOL
         self._counters = LmdbCounters(directory, "run", durability="none")
         self._load = Workload(keys=POPULATION_DAYS * a_day).messages()
         self._a_bucket = a_day / SHINGLES / BUCKETS_A_DAY

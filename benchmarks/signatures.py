@@ -29,9 +29,9 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
+from oborona import state_files
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.milter.signatures.schema import FILE
 from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Book, Flag, Kind, LiveSignatures, Signature
 from oborona.policy.signatures.mining import Proposal, proposals
@@ -168,7 +168,7 @@ def live_daemon(console: Console) -> None:
         took: list[float] = []
         for number in range(10):
             before = oborona.log().count("signatures changed")
-            with Store(oborona.state / FILE) as store:
+            with Store(oborona.state / state_files.SIGNATURES) as store:
                 store.add(
                     [
                         Signature(
@@ -192,7 +192,7 @@ def live_daemon(console: Console) -> None:
 
 def look_cost(console: Console) -> None:
     """Print what a look at the store costs that finds nothing new."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / FILE) as store:
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / state_files.SIGNATURES) as store:
         began = time.process_time()
         for _ in range(2000):
             store.version()

@@ -23,9 +23,8 @@ from benchmarks.labelled import Labelled
 from benchmarks.milterload import ABORT, FINAL, OPTNEG, QUIT, Message
 from benchmarks.servers import ROOT, oborona
 from benchmarks.streams import Step
-from oborona import secret
+from oborona import secret, state_files
 from oborona.feedback.hearing import Unheard, heard
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source, State
 from oborona.message.shingles import Hasher
@@ -55,7 +54,7 @@ class Whole:
                 oborona(
                     home / "daemon", transport="native", workers=1, pictures=False, settings=settings
                 ) as server,
-                Store(home / "daemon/state" / FILE) as words,
+                Store(home / "daemon/state" / state_files.FEEDBACK) as words,
             ):
                 return list(self._run(steps, home, server.address, words))
 

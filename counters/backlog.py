@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.counters.batch import HEADER_BYTES, MAGIC, REST, START
 from oborona.counters.follow import Position
-from oborona.counters.lmdb_store import SPOOLS
 from oborona.counters.spool import SpoolFile, parse_name
 from oborona.errors import StoreError
 
@@ -43,7 +43,7 @@ def waiting(directory: Path, positions: dict[str, Position]) -> list[Waiting]:
     Raises:
         StoreError: a spool cannot be read.
     """
-    spools = directory / SPOOLS
+    spools = directory / state_files.COUNTERS_SPOOL
     by_owner: dict[str, list[SpoolFile]] = {}
     try:
         names = sorted(path.name for path in spools.iterdir()) if spools.is_dir() else []

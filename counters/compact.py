@@ -20,22 +20,15 @@ from typing import Final
 import lmdb
 import msgspec
 
-from oborona.counters.lmdb_store import (
-    DATA,
-    LEAST_ROOM,
-    MAP_BYTES,
-    MODE,
-    as_store_error,
-    check_version,
-)
+from oborona import state_files
+from oborona.counters.lmdb_store import LEAST_ROOM, MAP_BYTES, MODE, as_store_error, check_version
 from oborona.counters.lmdb_write import WriteSide
 from oborona.counters.spool import sync_directory
 from oborona.counters.trust import take_note
-from oborona.counters.writer import LOCK, LOG
+from oborona.counters.writer import LOG
 from oborona.errors import StoreBusy, StoreError, StoreFull
 from oborona.lock import Lock, hold
 
-COPY: Final = "data.mdb.compacting"
 PROGRAM: Final = "oborona counters compact"
 META_PAGES: Final = 2
 META_AT: Final = 16  # behind the header of its page
@@ -60,7 +53,7 @@ def compact(directory: Path) -> Compacted:
         StoreVersion: a newer Oborona wrote the store.
         StoreError: there is no store, it is damaged, or it cannot be copied; it stays as it is.
     """
-    path, copy = directory / DATA, directory / COPY
+    path, copy = directory / state_files.COUNTERS_DATA, directory / state_files.COUNTERS_COMPACTING
     with as_store_error(directory):
         if not path.exists():
             raise StoreError(f"no counter store in {directory}: has the writer run?")
@@ -81,7 +74,7 @@ def compact(directory: Path) -> Compacted:
 
 def _nobody_writes(directory: Path) -> Lock:
     try:
-        return hold(directory / LOCK, PROGRAM)
+        return hold(directory / state_files.COUNTERS_LOCK, PROGRAM)
     except StoreBusy as busy:
         raise StoreBusy(
             f"{busy}; stop it first, workers may go on: what they count waits in spools"

@@ -29,11 +29,11 @@ from typing import Final
 import lmdb
 import numpy as np
 
+from oborona import state_files
 from oborona.counters import doorkeeper
 from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, Changes, Slots
 from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, LEAST_ROOM, MODE
 
-FILE: Final = "doorkeeper.table"
 MAGIC: Final = b"OBDK"
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<4sIQQ")  # magic, version, sets, identity
@@ -67,7 +67,7 @@ class Doorkeeper:
     ) -> None:
         if not SET_BYTES <= size <= doorkeeper.MOST_BYTES:
             raise ValueError(f"a table has {SET_BYTES} to {doorkeeper.MOST_BYTES} bytes, not {size}")
-        self._path = directory / FILE
+        self._path = directory / state_files.DOORKEEPER
         self._report = report
         sets = 1 << (size // SET_BYTES).bit_length() - 1
         note = txn.get(DOORKEEPER_KEY, b"")
@@ -150,7 +150,7 @@ class DoorkeeperReader:
     """A reading process's side of a table."""
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / FILE
+        self._path = directory / state_files.DOORKEEPER
         self._note = b""
         self._slots: memoryview[int] | None = None
 
@@ -184,7 +184,7 @@ def forget_table(directory: Path, txn: lmdb.Transaction[bytes], report: Callable
         for number in noted_changes(txn):
             txn.delete(_change_key(number))
         txn.delete(DOORKEEPER_KEY)
-    (directory / FILE).unlink(missing_ok=True)
+    (directory / state_files.DOORKEEPER).unlink(missing_ok=True)
 
 
 def _make(path: Path, sets: int) -> bytes:

@@ -28,6 +28,7 @@ from typing import Final
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters.follow import Position
 from oborona.counters.spool import NO_ROOM
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
@@ -52,9 +53,6 @@ MAX_READERS: Final = 512  # one for each process that reads: workers, keeper, co
 LEAST_ROOM: Final = 4 << 20  # with less on the disk a larger map would not help
 MODE: Final = 0o640
 LOOK_S: Final = 0.2  # between two looks whether the data file is still the one that is read
-SPOOLS: Final = "spool"  # folder of the spools, beside the data file
-DATA: Final = "data.mdb"
-LOCKS: Final = "lock.mdb"  # LMDB's own, of readers; goes where its data file goes
 
 
 _process = 0  # counts forks; asking the kernel who we are costs a system call for each read
@@ -136,20 +134,23 @@ def set_aside(directory: Path, now: float) -> Path:
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     number = 0
-    while (directory / f"{DATA}.damaged-{stamp}").exists():  # nothing that was set aside is written over
+    # nothing that was set aside is written over
+    while (directory / f"{state_files.COUNTERS_DATA}.damaged-{stamp}").exists():
         number += 1
         stamp = f"{stamp.partition('.')[0]}.{number}"
-    for name in (LOCKS, DATA):  # the data last: until it has gone, the next start does this again
+    # the data last: until it has gone, the next start does this again
+    for name in (state_files.COUNTERS_READERS, state_files.COUNTERS_DATA):
         path = directory / name
         if path.exists():
             path.rename(directory / f"{name}.damaged-{stamp}")
-    return directory / f"{DATA}.damaged-{stamp}"
+    return directory / f"{state_files.COUNTERS_DATA}.damaged-{stamp}"
 
 
 def missing(environment: lmdb.Environment, directory: Path) -> int:
     """Return how many bytes the data file is shorter than its pages; reading there would end the process by SIGBUS."""
     length = int((environment.info()["last_pgno"] + 1) * environment.stat()["psize"])
-    return max(0, length - (directory / DATA).stat().st_size)  # looked at last: it only grows
+    size = (directory / state_files.COUNTERS_DATA).stat().st_size  # looked at last: it only grows
+    return max(0, length - size)
 
 
 def fill_up(environment: lmdb.Environment, directory: Path) -> None:
@@ -160,7 +161,7 @@ def fill_up(environment: lmdb.Environment, directory: Path) -> None:
     """
     short = missing(environment, directory)
     if short:
-        path = directory / DATA
+        path = directory / state_files.COUNTERS_DATA
         os.truncate(path, path.stat().st_size + short)
 
 
@@ -168,7 +169,7 @@ def _check_length(environment: lmdb.Environment, directory: Path) -> None:
     short = missing(environment, directory)
     if short:
         raise Damaged(
-            f"the counter store in {directory} is damaged: {DATA} is {short} bytes shorter than its pages;"
+            f"the counter store in {directory} is damaged: {state_files.COUNTERS_DATA} is {short} bytes shorter than its pages;"
             " the writer looks at it when it starts"
         )
 
@@ -268,13 +269,15 @@ class Reader:
     def _is_in_place(self) -> bool:
         """Whether the file that we read is still the store's, and was not set aside."""
         try:
-            return self._file is not None and os.path.samestat(self._file, (self.directory / DATA).stat())
+            return self._file is not None and os.path.samestat(
+                self._file, (self.directory / state_files.COUNTERS_DATA).stat()
+            )
         except FileNotFoundError:
             return False
 
     def _open(self) -> lmdb.Environment | None:
         try:
-            self._file = (self.directory / DATA).stat()
+            self._file = (self.directory / state_files.COUNTERS_DATA).stat()
         except FileNotFoundError:
             return None
         if not self._file.st_size:

@@ -19,18 +19,9 @@ from typing import BinaryIO, Final
 
 import lmdb
 
-from oborona.counters.doorkept import FILE as TABLE
+from oborona import state_files
 from oborona.counters.doorkept import noted_changes
-from oborona.counters.lmdb_store import (
-    DATA,
-    SPOOLS,
-    U32,
-    VERSION_KEY,
-    Reader,
-    as_store_error,
-    begin,
-    positions,
-)
+from oborona.counters.lmdb_store import U32, VERSION_KEY, Reader, as_store_error, begin, positions
 from oborona.counters.spool import parse_name
 from oborona.errors import StoreBusy
 
@@ -86,18 +77,18 @@ class StoreSnapshot:
             StoreFull: no room. StoreError: it can't be read or written.
         """
         with as_store_error(target):
-            (target / SPOOLS).mkdir(mode=0o700)
+            (target / state_files.COUNTERS_SPOOL).mkdir(mode=0o700)
             for name, spool in self._spools.items():
-                with _made(target / SPOOLS / name) as file:
+                with _made(target / state_files.COUNTERS_SPOOL / name) as file:
                     shutil.copyfileobj(spool, file)
             if self._txn is None:
                 return
             if self._table:
-                with _made(target / TABLE) as file:
+                with _made(target / state_files.DOORKEEPER) as file:
                     file.write(self._table)
             environment = self._reader.environment
             assert environment is not None, "it has a transaction"
-            with _made(target / DATA) as file:
+            with _made(target / state_files.COUNTERS_DATA) as file:
                 environment.copyfd(file.fileno(), compact=True, txn=self._txn)
 
     def _begin(self) -> lmdb.Transaction[bytes] | None:
@@ -110,7 +101,7 @@ class StoreSnapshot:
             environment = self._reader.environment
             assert environment is not None, "it has had a transaction"
             started = time.monotonic()
-            path = self._directory / TABLE
+            path = self._directory / state_files.DOORKEEPER
             with as_store_error(self._directory):
                 self._table = path.read_bytes() if path.exists() else b""
                 txn = begin(environment)
@@ -122,7 +113,7 @@ class StoreSnapshot:
         raise StoreBusy(f"{self._directory}: the disk is too slow for a copy of one moment; try again")
 
     def _open_spools(self) -> dict[str, BinaryIO]:
-        folder = self._directory / SPOOLS
+        folder = self._directory / state_files.COUNTERS_SPOOL
         found: dict[str, BinaryIO] = {}
         with as_store_error(self._directory):
             for name in sorted(os.listdir(folder)) if folder.exists() else ():  # noqa: PTH208 - names are parsed

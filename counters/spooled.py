@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oborona import state_files
 from oborona.counters.buffer import Buffer
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import SPOOLS
 from oborona.counters.outgoing import Adding, Outgoing
 
 
@@ -20,7 +20,9 @@ class Spooled(Adding):
     """
 
     def __init__(self, directory: Path, name: str, *, durability: Durability = "second") -> None:
-        self._outgoing = Outgoing(directory / SPOOLS, name, _Nobody(), durability=durability)
+        self._outgoing = Outgoing(
+            directory / state_files.COUNTERS_SPOOL, name, _Nobody(), durability=durability
+        )
 
     def close(self) -> None:
         """Flush, sync, and let go of the spool.

@@ -9,12 +9,12 @@ from typing import Final
 import lmdb
 import msgspec
 
+from oborona import state_files
 from oborona.counters import walk
 from oborona.counters.backlog import Waiting, lag_s, waiting
 from oborona.counters.doorkeeper import WAYS
 from oborona.counters.doorkept import NOTE
 from oborona.counters.lmdb_store import (
-    DATA,
     DOORKEEPER_KEY,
     FIRST_RECORD,
     I64,
@@ -27,11 +27,10 @@ from oborona.counters.lmdb_store import (
 )
 from oborona.counters.walk import Share
 from oborona.counters.window import BUCKET_S
-from oborona.counters.writer import LOCK
 from oborona.errors import StoreError
 from oborona.lock import holder
 
-UNKNOWN: Final = f"unknown: no permission to open {LOCK}"
+UNKNOWN: Final = f"unknown: no permission to open {state_files.COUNTERS_LOCK}"
 
 
 class Pages(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +88,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
             doorkeeper = txn.get(DOORKEEPER_KEY)
             notes = _notes(txn)
         with as_store_error(directory):
-            size = (directory / DATA).stat().st_size
+            size = (directory / state_files.COUNTERS_DATA).stat().st_size
             shares = walk.shares(environment) if types else None
     finally:
         reader.close()
@@ -128,7 +127,7 @@ def writer_of(directory: Path) -> str | None:
         StoreError: the lock cannot be looked at.
     """
     try:
-        held = holder(directory / LOCK)
+        held = holder(directory / state_files.COUNTERS_LOCK)
     except StoreError as error:
         if isinstance(error.__cause__, PermissionError):
             return UNKNOWN

@@ -22,11 +22,12 @@ from typing import Final
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters import decode, record
 from oborona.counters.buffer import ENTRIES
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import SPOOLS, Reader, get_position
+from oborona.counters.lmdb_store import Reader, get_position
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import (
     Pending,
@@ -73,7 +74,7 @@ class LmdbCounters(Adding):
         self._doorkeeper = DoorkeeperReader(where)
         self._pending = Pending()
         self._outgoing = Outgoing(
-            where / SPOOLS,
+            where / state_files.COUNTERS_SPOOL,
             worker_name,
             self._pending,
             durability=durability,

@@ -17,10 +17,10 @@ from typing import Final
 import lmdb.verify
 import msgspec
 
-from oborona.counters.lmdb_store import DATA, MODE, Damaged, as_store_error
+from oborona import state_files
+from oborona.counters.lmdb_store import MODE, Damaged, as_store_error
 from oborona.counters.spool import sync_directory
 
-NOTE: Final = "data.known"
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 UNKNOWN: Final = "unknown"  # which run this is; as good as another one
 RUN_S: Final = 60.0  # a writer that still writes then did not fail over the file
@@ -52,7 +52,7 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
         Damaged: its pages do not fit together.
         StoreError: it cannot be read.
     """
-    path = directory / DATA
+    path = directory / state_files.COUNTERS_DATA
     with as_store_error(directory):
         if not path.exists():
             return 0
@@ -85,7 +85,7 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
 
 def noted(directory: Path) -> bool:
     """Whether there was ever a data file in a store."""
-    return (directory / NOTE).exists()
+    return (directory / state_files.COUNTERS_NOTE).exists()
 
 
 def take_note(directory: Path, *, synced: bool, failures: int) -> None:
@@ -99,7 +99,7 @@ def take_note(directory: Path, *, synced: bool, failures: int) -> None:
     Raises:
         StoreError: it cannot be synced, or the note not be written.
     """
-    path = directory / DATA
+    path = directory / state_files.COUNTERS_DATA
     with as_store_error(directory):
         file = path.stat()
         if synced:
@@ -119,27 +119,27 @@ def distrust(directory: Path) -> None:
         StoreError: the note cannot be written.
     """
     with as_store_error(directory):
-        known = _known(directory) if (directory / DATA).exists() else None
+        known = _known(directory) if (directory / state_files.COUNTERS_DATA).exists() else None
     if known is not None:
         _write(directory, msgspec.structs.replace(known, failures=FAILURES))
 
 
 def _write(directory: Path, known: Known) -> None:
     with as_store_error(directory):
-        unnamed = directory / f"{NOTE}.new"
+        unnamed = directory / f"{state_files.COUNTERS_NOTE}.new"
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         try:
             os.write(descriptor, msgspec.json.encode(known))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        unnamed.rename(directory / NOTE)
+        unnamed.rename(directory / state_files.COUNTERS_NOTE)
     sync_directory(directory)  # before anything is written without syncs
 
 
 def _known(directory: Path) -> Known | None:
     """Return the note on the data file that is there, None if it is on another; failures before a minute's work are none."""
-    note, data = directory / NOTE, (directory / DATA).stat()
+    note, data = directory / state_files.COUNTERS_NOTE, (directory / state_files.COUNTERS_DATA).stat()
     try:
         known = msgspec.json.decode(note.read_bytes(), type=Known)
         taken_at = note.stat().st_mtime

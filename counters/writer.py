@@ -22,7 +22,7 @@ from typing import Final
 import lmdb
 import msgspec
 
-from oborona import begun
+from oborona import begun, state_files
 from oborona.counters import merge, running, top, trust, verify
 from oborona.counters.clock import SteadyClock
 from oborona.counters.doorkeeper import Changes
@@ -31,7 +31,6 @@ from oborona.counters.durability import Durability
 from oborona.counters.follow import Collected, Follower
 from oborona.counters.lmdb_store import (
     BEGUN_KEY,
-    DATA,
     DOORKEEPER_KEY,
     FIRST_RECORD,
     I64,
@@ -39,7 +38,6 @@ from oborona.counters.lmdb_store import (
     NEWEST_KEY,
     POSITION_KEY,
     PURGE_KEY,
-    SPOOLS,
     TAKES_NOTHING,
     U32,
     VERSION_KEY,
@@ -63,7 +61,6 @@ from oborona.whole_file import InPlace
 
 LOG: Final = logging.getLogger(__name__)
 
-LOCK: Final = "writer.lock"
 STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
@@ -112,7 +109,7 @@ class CounterWriter:
         self._state = state
         with as_store_error(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
-        self._lock = hold(self.directory / LOCK, program)
+        self._lock = hold(self.directory / state_files.COUNTERS_LOCK, program)
         try:
             self._begin()
         except BaseException:
@@ -129,7 +126,7 @@ class CounterWriter:
 
     def _begin(self, why: str = "") -> None:
         """Open the store, or begin it anew; what becomes of the one that was expected here is told."""
-        path = self.directory / DATA
+        path = self.directory / state_files.COUNTERS_DATA
         there = path.exists() and path.stat().st_size > 0
         if not why and not there and trust.noted(self.directory):
             why = "was gone or empty"
@@ -163,7 +160,7 @@ class CounterWriter:
                 kept = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
                 self._heavy = top.load(txn, self._report)
-            self._follower = Follower(self.directory / SPOOLS, kept, self._report)
+            self._follower = Follower(self.directory / state_files.COUNTERS_SPOOL, kept, self._report)
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
             self._found: Purged | None = None  # by a look, and not freed yet

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.course import Course, Unfit
 from oborona.feedback.lessons import Lessons, Snapshot
 from oborona.feedback.order import in_order
-from oborona.feedback.weights_file import FILE, Header, Unpacked, WeightsFile, made
+from oborona.feedback.weights_file import Header, Unpacked, WeightsFile, made
 from oborona.feedback.word import Kind
-
-BASE: Final = "model.base"  # in the state folder: weights that another site has learned
-FRESH: Final = f".{FILE}"  # of weights that are being made
 
 log = logging.getLogger("oborona.trainer")
 
@@ -62,7 +59,7 @@ class Relearning:
             self._todo = in_order(lessons.kept(Kind.SPAM, kept), lessons.kept(Kind.HAM, kept))
             self.same = not self._todo and not self.standing.epoch and self.exact == self.standing.exact
             header, weights, more = _base(state)
-        self.file: WeightsFile = made(state / FRESH, header, weights)
+        self.file: WeightsFile = made(state / state_files.WEIGHTS_FRESH, header, weights)
         self.course = Course(self.file.weights, more, header.calibration)
         self._done = 0
 
@@ -127,7 +124,7 @@ def _point_of_departure(lessons: Lessons, state: Path) -> tuple[Snapshot, Unpack
 
 
 def _base(state: Path) -> tuple[Header, bytes, bytes]:
-    path = state / BASE
+    path = state / state_files.WEIGHTS_BASE
     if not path.exists():
         return Header(), b"", b""
     try:

@@ -19,7 +19,6 @@ from typing import Final
 
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "feedback.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424642  # "OBFB"
 WAL_BYTES: Final = 64 << 20  # a log that grew under somebody's long read is cut back to this
 DURABLE: Final = (

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.lessons import Snapshot
 from oborona.feedback.weights_file import Unpacked, packed, unpacked
 from oborona.whole_file import write_whole
 
-FOLDER: Final = "model.snapshots"  # in the state folder
 NEWEST: Final = 8
 DAYS: Final = 14
 DAY_S: Final = 86_400
@@ -25,7 +25,7 @@ MOST_BYTES: Final = 1 << 28  # that a snapshot may hold: more was not written by
 
 def path_of(state: Path, ident: int) -> Path:
     """Return where a snapshot lies."""
-    return state / FOLDER / f"{ident}.weights"
+    return state / state_files.WEIGHTS_SNAPSHOTS / f"{ident}.weights"
 
 
 def write(path: Path, image: bytes, more: bytes) -> None:

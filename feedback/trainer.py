@@ -18,14 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.course import Unfit
 from oborona.feedback.lessons import Lessons, Snapshot
 from oborona.feedback.order import Runs
 from oborona.feedback.relearning import Relearning, header_of
-from oborona.feedback.schema import FILE
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import Header, published
 
 AT_ONCE: Final = 8  # words learned in one transaction: who writes meanwhile waits for some 20 ms, 100 where all of them are new to the weights
@@ -73,7 +72,7 @@ class Trainer:
         self._retention_s = retention_s
         self._clock = clock
         self._monotonic = monotonic
-        self.lessons = Lessons(state / FILE)
+        self.lessons = Lessons(state / state_files.FEEDBACK)
         try:
             self._seen = -1  # version of the store that nothing more was to be done for
             self._relearning: Relearning | None = None
@@ -175,7 +174,7 @@ class Trainer:
         epoch = done.standing.epoch + (not done.same)
         self._file = done.finished(epoch, self._clock())
         self._course = done.course
-        published(self._file, self._state / WEIGHTS)
+        published(self._file, self._state / state_files.WEIGHTS)
         if not done.same:
             self._snapshot("computed again", exact=done.exact)
             self.lessons.relearned(done.margins, done.exact, epoch)

@@ -28,7 +28,6 @@ from oborona.feedback.layout import layout
 from oborona.policy.models.content.calibrate import Calibration
 from oborona.policy.models.content.weights import Weights
 
-FILE: Final = "model.weights"  # in the state folder
 MAGIC: Final = b"OBORONAW"
 VERSION: Final = 1
 HEADER_BYTES: Final = 4096  # a page
@@ -247,4 +246,4 @@ def _decoded(text: bytes, path: Path) -> Header:
         raise StoreError(f"{path}: its header can't be read: {error}") from error
 
 
-__all__ = ["FILE", "Header", "Unpacked", "WeightsFile", "made", "packed", "published", "unpacked"]
+__all__ = ["Header", "Unpacked", "WeightsFile", "made", "packed", "published", "unpacked"]

@@ -25,8 +25,6 @@ from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
 from oborona.types import RuleHit
 
-FILE: Final = "final.model"
-BEFORE: Final = "final.model.before"  # what was in force before it
 LOOK_S: Final = 1.0
 
 log = logging.getLogger("oborona.final")

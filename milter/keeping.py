@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.milter.recheck.trouble import Trouble
-from oborona.recheck import index, moves_schema
 from oborona.recheck.following import Following
 from oborona.recheck.index import Index
 from oborona.recheck.keeper import STEP_ROWS, keep
 from oborona.recheck.moves import Moves
-from oborona.recheck.schema import JOURNAL
 
 HOUR_S: Final = 3600.0
 LAG_S: Final = 600.0  # what is followed is kept so much longer than it is looked for
@@ -56,7 +55,7 @@ async def keep_all(
     opening = asyncio.create_task(beside.open_all(again_s), name="opening")
     try:
         await keep(
-            state / JOURNAL,
+            state / state_files.JOURNAL,
             retention_s=asked.retention_hours * HOUR_S,
             max_rows=asked.max_rows,
             evidence_s=max(asked.evidence_hours * HOUR_S, window_s),
@@ -148,8 +147,8 @@ class Beside:
 
     def _open_index(self) -> None:
         found = Index(
-            self._state / index.FOLDER,
-            self._state / JOURNAL,
+            self._state / state_files.INDEX,
+            self._state / state_files.JOURNAL,
             max_bytes=self._settings.journal.index_mib << 20,
         )
         self._following = Following(found)
@@ -158,4 +157,4 @@ class Beside:
             self._tasks.add(asyncio.create_task(self._look(found), name="recheck"))
 
     def _open_moves(self) -> None:
-        self._moves = Moves(self._state / moves_schema.FILE)
+        self._moves = Moves(self._state / state_files.MOVES)

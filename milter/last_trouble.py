@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-FILE: Final = "status/last-trouble.json"
+from oborona import state_files
+
 WORDS: Final = 1000  # characters kept
 
 
@@ -27,7 +28,7 @@ class LastTrouble(msgspec.Struct, frozen=True, kw_only=True):
 def note(state: Path, process: str, why: str) -> None:
     """Keep it in the place of the one before; never raises."""
     said = LastTrouble(time=time.time(), process=process, why=why[:WORDS])
-    file = state / FILE
+    file = state / state_files.LAST_TROUBLE
     fresh = file.with_name(f".{file.name}")
     with contextlib.suppress(OSError, UnicodeError):  # who writes this has trouble enough
         file.parent.mkdir(mode=0o750, exist_ok=True)
@@ -38,6 +39,6 @@ def note(state: Path, process: str, why: str) -> None:
 def read(state: Path) -> LastTrouble | None:
     """Return what was kept last; None = nothing, or it can't be read."""
     try:
-        return msgspec.json.decode((state / FILE).read_bytes(), type=LastTrouble)
+        return msgspec.json.decode((state / state_files.LAST_TROUBLE).read_bytes(), type=LastTrouble)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

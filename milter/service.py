@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from oborona import lock
+from oborona import lock, state_files
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
@@ -42,11 +42,11 @@ from oborona.milter.reader import service as reader
 from oborona.milter.recheck.keeping import run_keeper
 from oborona.milter.setapart.notes import Notes
 from oborona.milter.silence import PATIENT
+from oborona.milter.site_name import site_name
 from oborona.milter.state import prepare_state
 from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.suspects import Suspects
-from oborona.milter.training import LOCK as TRAINER_LOCK
 from oborona.milter.training import train
 from oborona.milter.watched import Watched
 from oborona.milter.worker import Worker
@@ -108,15 +108,15 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
         if Role.WORKER in roles:
-            locks.enter_context(lock.hold(state / "workers.lock", "oborona workers"))
+            locks.enter_context(lock.hold(state / state_files.WORKERS_LOCK, "oborona workers"))
         if Role.KEEPER in roles:
-            locks.enter_context(lock.hold(state / "keeper.lock", "oborona keeper"))
+            locks.enter_context(lock.hold(state / state_files.KEEPER_LOCK, "oborona keeper"))
         if reads := Role.READER in roles and loaded.settings.reader.enabled:
-            locks.enter_context(lock.hold(state / "reader.lock", "oborona reader"))
+            locks.enter_context(lock.hold(state / state_files.READER_LOCK, "oborona reader"))
         if Role.TRAINER in roles:
-            locks.enter_context(lock.hold(state / TRAINER_LOCK, "oborona trainer"))
+            locks.enter_context(lock.hold(state / state_files.TRAINER_LOCK, "oborona trainer"))
         if hears := Role.INTAKE in roles and loaded.settings.intake.doors:
-            locks.enter_context(lock.hold(state / intake.LOCK, "oborona intake"))
+            locks.enter_context(lock.hold(state / state_files.INTAKE_LOCK, "oborona intake"))
         check_counters(loaded, writes=Role.WRITER in roles)
         jobs: list[Job] = []
         suspects: Suspects | None = None
@@ -331,11 +331,6 @@ def _work(
         board=suspects.board,
         delivery=delivery,
     ).run(ready)
-
-
-def site_name(loaded: Loaded) -> str:
-    """Return the name that our own headers carry: as set, else the host's."""
-    return loaded.settings.site.name or socket.getfqdn()
 
 
 def write(loaded: Loaded, ready: Callable[[], None]) -> int:

@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona import begun, secret
-from oborona.counters.lmdb_store import DATA
+from oborona import begun, secret, state_files
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -27,13 +26,10 @@ from oborona.milter.log import event
 from oborona.milter.personal import schema as person_store
 from oborona.milter.pinned import schema as pin_store
 from oborona.milter.signatures import schema as signature_store
-from oborona.milter.stores import COUNTERS
 from oborona.recheck import moves_schema, schema
-from oborona.recheck.schema import JOURNAL
 from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import Damaged, Shared, closed_on_error, connect
 
-LOCK: Final = "state.lock"
 PATIENCE_S: Final = (
     60.0  # for another unit that prepares: a journal of which all is read takes minutes, others seconds
 )
@@ -55,13 +51,15 @@ class OptionalStore(NamedTuple):
 
 OPTIONAL: Final = (
     OptionalStore(
-        signature_store.FILE, signature_store.SHARED, "signatures of the store are not used", at_once=True
+        state_files.SIGNATURES, signature_store.SHARED, "signatures of the store are not used", at_once=True
     ),
-    OptionalStore(pin_store.FILE, pin_store.SHARED, "manual overrides are not used", at_once=True),
-    OptionalStore(word_store.FILE, word_store.SHARED, "nothing is learned", at_once=True),
-    OptionalStore(event_log.FILE, event_log.SHARED, "nothing that people say is written down", at_once=True),
-    OptionalStore(person_store.FILE, person_store.SHARED, "persons' own lists are not used", at_once=False),
-    OptionalStore(moves_schema.FILE, moves_schema.SHARED, "no copy is moved", at_once=False),
+    OptionalStore(state_files.PINS, pin_store.SHARED, "manual overrides are not used", at_once=True),
+    OptionalStore(state_files.FEEDBACK, word_store.SHARED, "nothing is learned", at_once=True),
+    OptionalStore(
+        state_files.EVENTS, event_log.SHARED, "nothing that people say is written down", at_once=True
+    ),
+    OptionalStore(state_files.PERSONS, person_store.SHARED, "persons' own lists are not used", at_once=False),
+    OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
 )
 
 
@@ -77,16 +75,23 @@ def prepare_state(state: Path) -> None:
     except OSError as error:
         raise StoreError(f"{state}: {error.strerror}") from error
     check_restored(state)
-    counters = state / COUNTERS
+    counters = state / state_files.COUNTERS
     try:
         counters.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"{counters}: {error.strerror}") from error
-    secret.make(state, (counters / DATA, state / JOURNAL), noted=(counters,))
-    with hold(state / LOCK, "oborona, preparing its state", patience_s=PATIENCE_S):
-        births = {file: _birth(state / file) for file in (JOURNAL, *(one.file for one in OPTIONAL))}
+    secret.make(state, (counters / state_files.COUNTERS_DATA, state / state_files.JOURNAL), noted=(counters,))
+    with hold(state / state_files.STATE_LOCK, "oborona, preparing its state", patience_s=PATIENCE_S):
+        births = {
+            file: _birth(state / file) for file in (state_files.JOURNAL, *(one.file for one in OPTIONAL))
+        }
         _check_secret(state, births)
-        _prepare(state, JOURNAL, births[JOURNAL], partial(schema.prepare, state / JOURNAL))
+        _prepare(
+            state,
+            state_files.JOURNAL,
+            births[state_files.JOURNAL],
+            partial(schema.prepare, state / state_files.JOURNAL),
+        )
         for one in OPTIONAL:
             if not (one.at_once or (state / one.file).exists() or begun.read(state, one.file)):
                 continue
@@ -104,7 +109,7 @@ def _check_secret(state: Path, births: dict[str, begun.Birth | None]) -> None:
     ours = [file for file, birth in births.items() if birth is not None and file not in foreign]
     if len(foreign) >= MOST_FOREIGN and not ours:
         raise StoreForeign(
-            f"{state / secret.FILE} is not the secret that {' and '.join(foreign)} were begun with: their hashes and ids mean"
+            f"{state / state_files.SECRET} is not the secret that {' and '.join(foreign)} were begun with: their hashes and ids mean"
             " nothing under this one; put back the one that belongs to them, with its notes, from the same backup"
         )
 

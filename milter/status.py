@@ -11,12 +11,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from oborona import state_files
 from oborona.authentication.model import Identity
 from oborona.errors import StoreError
 from oborona.milter.alarm.model import Sighting
 from oborona.types import Action, Stage, Verdict
 
-STATUS: Final = "status"  # folder in the state folder
 WRITE_S: Final = 5.0
 SCAN_S: Final = (
     0.001,
@@ -282,7 +282,7 @@ def write(state: Path, said: Status | One) -> None:
         StoreError: it can't be written.
     """
     name = f"worker-{said.worker}" if isinstance(said, Status) else _FILES[type(said)]
-    _replace(state / STATUS, name, msgspec.json.encode(said))
+    _replace(state / state_files.STATUS, name, msgspec.json.encode(said))
 
 
 def write_service(state: Path, said: ServiceStatus) -> None:
@@ -291,7 +291,7 @@ def write_service(state: Path, said: ServiceStatus) -> None:
     Raises:
         StoreError: it can't be written.
     """
-    _replace(state / STATUS, f"{_SERVICE}{said.name}", msgspec.json.encode(said))
+    _replace(state / state_files.STATUS, f"{_SERVICE}{said.name}", msgspec.json.encode(said))
 
 
 def remove_service(state: Path, name: str) -> None:
@@ -300,7 +300,7 @@ def remove_service(state: Path, name: str) -> None:
     Raises:
         StoreError: it stays.
     """
-    _remove(state / STATUS / f"{_SERVICE}{name}.json")
+    _remove(state / state_files.STATUS / f"{_SERVICE}{name}.json")
 
 
 def remove(state: Path, worker: int) -> None:
@@ -309,7 +309,7 @@ def remove(state: Path, worker: int) -> None:
     Raises:
         StoreError: it stays.
     """
-    _remove(state / STATUS / f"worker-{worker}.json")
+    _remove(state / state_files.STATUS / f"worker-{worker}.json")
 
 
 def remove_one(state: Path, kind: type[One]) -> None:
@@ -318,7 +318,7 @@ def remove_one(state: Path, kind: type[One]) -> None:
     Raises:
         StoreError: it stays.
     """
-    _remove(state / STATUS / f"{_FILES[kind]}.json")
+    _remove(state / state_files.STATUS / f"{_FILES[kind]}.json")
 
 
 def _replace(folder: Path, name: str, octets: bytes) -> None:
@@ -341,7 +341,9 @@ def _remove(file: Path) -> None:
 def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
     """Return what the process that says such things said last, None if it does not run."""
     try:
-        status = msgspec.json.decode((state / STATUS / f"{_FILES[kind]}.json").read_bytes(), type=kind)
+        status = msgspec.json.decode(
+            (state / state_files.STATUS / f"{_FILES[kind]}.json").read_bytes(), type=kind
+        )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
         return None
     return status if abs(now - status.time) <= STALE_S else None
@@ -350,7 +352,7 @@ def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
 def read_services(state: Path, now: float) -> list[ServiceStatus]:
     """Return what the supervisors that run said last, by name; what can't be read, or is old, is left out."""
     found = []
-    for file in sorted((state / STATUS).glob(f"{_SERVICE}*.json")):
+    for file in sorted((state / state_files.STATUS).glob(f"{_SERVICE}*.json")):
         try:
             said = msgspec.json.decode(file.read_bytes(), type=ServiceStatus)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
@@ -368,11 +370,11 @@ def read(state: Path, now: float) -> list[Status]:
     """
     found = []
     try:
-        files = sorted((state / STATUS).iterdir())
+        files = sorted((state / state_files.STATUS).iterdir())
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"{state / STATUS}: {error.strerror}") from error
+        raise StoreError(f"{state / state_files.STATUS}: {error.strerror}") from error
     for file in files:
         if not file.name.startswith("worker-"):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.config import InetAddress, Settings, parse_address
 from oborona.counters import stats
 from oborona.counters.cluster import stats as cluster_stats
@@ -20,7 +21,6 @@ from oborona.counters.stored import StoredCounters, open_reader
 from oborona.counters.writer import CounterWriter
 from oborona.errors import ConfigError
 
-COUNTERS: Final = "counters"  # folder in the state folder
 MIB: Final = 1 << 20
 
 
@@ -38,19 +38,19 @@ def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | 
     """
     if settings.counters.store == "cluster":
         return ClusterCounters(
-            state / COUNTERS,
+            state / state_files.COUNTERS,
             name,
             access(settings),
             deadline_s=settings.cluster.deadline_s,
             stale_s=settings.cluster.stale_s,
             durability=settings.counters.durability,
         )
-    return LmdbCounters(state / COUNTERS, name, durability=settings.counters.durability)
+    return LmdbCounters(state / state_files.COUNTERS, name, durability=settings.counters.durability)
 
 
 def open_adding(settings: Settings, state: Path, name: str) -> Spooled:
     """Return the counters of a process that adds and never asks, as `open_counters` names them; the writer brings them where all are kept."""
-    return Spooled(state / COUNTERS, name, durability=settings.counters.durability)
+    return Spooled(state / state_files.COUNTERS, name, durability=settings.counters.durability)
 
 
 def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWriter:
@@ -64,13 +64,13 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
     asked = settings.counters
     if asked.store == "cluster":
         return ClusterWriter(
-            state / COUNTERS,
+            state / state_files.COUNTERS,
             access(settings),
             sync=asked.durability != "none",
             doorkeeper=bool(asked.doorkeeper_mib),
         )
     return CounterWriter(
-        state / COUNTERS,
+        state / state_files.COUNTERS,
         map_bytes=asked.map_mib * MIB,
         durability=asked.durability,
         doorkeeper_bytes=asked.doorkeeper_mib * MIB,
@@ -86,8 +86,8 @@ def open_stored(settings: Settings, state: Path) -> StoredCounters | ClusterRead
         StoreError: there is no store, or it can't be read. A cluster need not be there before it is read.
     """
     if settings.counters.store == "cluster":
-        return ClusterReader(state / COUNTERS, access(settings))
-    return open_reader(state / COUNTERS)
+        return ClusterReader(state / state_files.COUNTERS, access(settings))
+    return open_reader(state / state_files.COUNTERS)
 
 
 def look(settings: Settings, state: Path, now: float, *, types: bool = False) -> Stats | ClusterStats:
@@ -98,10 +98,10 @@ def look(settings: Settings, state: Path, now: float, *, types: bool = False) ->
         StoreError: there is no store, or it can't be read.
     """
     if settings.counters.store != "cluster":
-        return stats.look(state / COUNTERS, now, types=types)
+        return stats.look(state / state_files.COUNTERS, now, types=types)
     if types:
         check_is_local(settings)
-    return cluster_stats.look(state / COUNTERS, access(settings), now)
+    return cluster_stats.look(state / state_files.COUNTERS, access(settings), now)
 
 
 def check_is_local(settings: Settings) -> None:

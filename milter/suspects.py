@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from oborona import __version__
+from oborona import __version__, state_files
 from oborona.errors import StoreError
 from oborona.milter.log import event
 from oborona.milter.restart import how_it_ended
@@ -77,7 +77,7 @@ class Suspects:
             self._pruned = now
             kept.prune(self._state, now)
         try:
-            seen = (self._state / kept.FOLDER).stat().st_mtime_ns
+            seen = (self._state / state_files.SET_APART).stat().st_mtime_ns
         except OSError:
             seen = 0
         if seen == self._seen:

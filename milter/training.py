@@ -23,7 +23,6 @@ from oborona.milter.stores import open_adding
 LOOK_S: Final = 0.1  # between looks at what people said
 TROUBLE_S: Final = 10.0  # before the next attempt
 NAME: Final = "trainer"
-LOCK: Final = "trainer.lock"  # in the state folder
 DAY_S: Final = 86_400.0
 
 log = logging.getLogger("oborona.trainer")

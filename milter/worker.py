@@ -23,11 +23,9 @@ from typing import Final, Protocol
 import msgspec
 import uvloop
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import StoreError
-from oborona.feedback.events.schema import FILE as EVENTS
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.message.shingles import Hasher
 from oborona.milter import status
 from oborona.milter.alarm.campaigns import Sightings, sighted
@@ -41,14 +39,11 @@ from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
 from oborona.milter.engines.asking import Beside, open_engines
 from oborona.milter.entrances import Entrance
-from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
-from oborona.milter.personal import schema as person_store
 from oborona.milter.personal.contacts import Contacts
 from oborona.milter.personal.follow import FollowedPersons
-from oborona.milter.pinned import schema as pin_store
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.places import Places
 from oborona.milter.policy_folders import policy_folders
@@ -59,7 +54,6 @@ from oborona.milter.reader.client import Line
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.late import LateReading
 from oborona.milter.reader.meaning import Meanings as EncodedMeanings
-from oborona.milter.reader.service import SOCKET
 from oborona.milter.reporting import report
 from oborona.milter.room import Room
 from oborona.milter.ruled import Ruled
@@ -67,7 +61,6 @@ from oborona.milter.session import Session
 from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.flights import Flights
 from oborona.milter.setapart.notes import Notes
-from oborona.milter.signatures import schema as signature_store
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.stores import open_counters
 from oborona.milter.trapping import Trapping
@@ -82,7 +75,6 @@ from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Scan, Site
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
-from oborona.recheck.schema import JOURNAL
 
 LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
@@ -137,11 +129,11 @@ class Worker:
         self._name = name
         self._state = state
         self._places = Places(settings.places)
-        self._final = FollowedFinal(state / FINAL_FILE, SCHEMA)
-        self._signatures = Followed(state / signature_store.FILE)
-        self._pins = FollowedPins(state / pin_store.FILE)
-        self._persons = FollowedPersons(state / person_store.FILE)
-        self._contacts = Contacts(state / person_store.FILE, settings.personal.contacts)
+        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
+        self._signatures = Followed(state / state_files.SIGNATURES)
+        self._pins = FollowedPins(state / state_files.PINS)
+        self._persons = FollowedPersons(state / state_files.PERSONS)
+        self._contacts = Contacts(state / state_files.PERSONS, settings.personal.contacts)
         self._policy = FollowedPolicy(
             state,
             number,
@@ -151,12 +143,12 @@ class Worker:
             self._signatures.prepare,
             before=before,
         )
-        self._taught = Taught(state / WEIGHTS, least=settings.learning.min_learned)
+        self._taught = Taught(state / state_files.WEIGHTS, least=settings.learning.min_learned)
         self._flights = Flights(state, notes, board)
         self._entrances = entrances
         self._delivery = delivery
         self._deliveries = Deliveries()
-        self._trapping = Trapping(state / EVENTS, time.time)
+        self._trapping = Trapping(state / state_files.EVENTS, time.time)
         self._sightings = Sightings()
         self._beside: Beside | None = None  # opened in the loop
         self._stop = asyncio.Event()
@@ -187,9 +179,9 @@ class Worker:
         crowd = Crowd(self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s)
         counters = open_counters(self._settings, self._state, f"worker-{self._number}")
         async with await Journal.open(
-            self._state / JOURNAL, batch_s=self._settings.journal.batch_s
+            self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s
         ) as journal:
-            line = Line(self._state / SOCKET)
+            line = Line(self._state / state_files.READER_SOCKET)
             site = self._site(keys, counters, line)
             numbers = Numbers(self._number)
             late = LateReading(

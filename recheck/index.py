@@ -28,7 +28,6 @@ from oborona.sqlite_file import ERRORS, Damaged
 from oborona.types import Shingle
 from oborona.whole_file import InPlace
 
-FOLDER: Final = "index"  # in the state folder
 FOLLOWED: Final = 2000  # arrivals in one step: some 20 ms
 FLUSH_S: Final = 15.0  # what is in memory goes to the disk this often; who is killed follows so much again
 FLUSH_ROWS: Final = 1 << 18  # or when it is so much: 4 MB

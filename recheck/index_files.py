@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.recheck import index_segment
 from oborona.recheck.index_pieces import Numbers
@@ -24,7 +25,6 @@ from oborona.recheck.index_segment import Segment
 from oborona.sqlite_file import Damaged
 from oborona.whole_file import write_whole
 
-LIST: Final = "index.json"
 SUFFIX: Final = ".pieces"
 FORMAT: Final = 1
 FEW: Final = 8  # files of like size that become one
@@ -76,18 +76,18 @@ class Files:
             StoreError: it can't be read.
         """
         try:
-            octets = (self._folder / LIST).read_bytes()
+            octets = (self._folder / state_files.INDEX_LIST).read_bytes()
         except FileNotFoundError:
             self.begin_anew()
             return
         except OSError as error:
-            raise StoreError(f"{self._folder / LIST}: {error.strerror or error}") from error
+            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
         try:
             known = msgspec.json.decode(octets, type=_List)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Damaged(f"{self._folder / LIST}: is damaged ({error})") from error
+            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})") from error
         if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
-            raise Damaged(f"{self._folder / LIST}: is damaged, or of another version")
+            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version")
         segments = [index_segment.read(self._folder / name) for name in known.files]
         self._number = max(
             (int(match[1]) for match in map(_NUMBER.fullmatch, known.files) if match), default=0
@@ -105,9 +105,9 @@ class Files:
         self._stop_merging()
         self.place, self.hours = 0, {}
         try:
-            (self._folder / LIST).unlink(missing_ok=True)
+            (self._folder / state_files.INDEX_LIST).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"{self._folder / LIST}: {error.strerror or error}") from error
+            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
         self._delete(set())
 
     def add(self, rows: Mapping[int, tuple[Numbers, Numbers]], place: int) -> None:
@@ -183,7 +183,7 @@ class Files:
 
     def _count(self, segments: Sequence[Segment], place: int) -> None:
         known = _List(format=FORMAT, place=place, files=[one.path.name for one in segments])
-        write_whole(self._folder / LIST, msgspec.json.encode(known))
+        write_whole(self._folder / state_files.INDEX_LIST, msgspec.json.encode(known))
         self.place, self.hours = place, _by_hour(segments)
 
     def _stop_merging(self) -> None:

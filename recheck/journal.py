@@ -31,13 +31,13 @@ from typing import Final, NamedTuple, Self
 
 import aiosqlite
 
-from oborona import sqlite_file
+from oborona import sqlite_file, state_files
 from oborona.errors import StoreError
 from oborona.recheck import ident, purging, rows, schema, writing
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.reading import Reader, on_its_thread
 from oborona.recheck.spool_record import Spooled, Waiting, pack_policy
-from oborona.recheck.spooled import FOLDER, JournalSpool
+from oborona.recheck.spooled import JournalSpool
 from oborona.recheck.taking_over import take_over
 from oborona.recheck.trouble import Trouble
 from oborona.sqlite_file import Damaged
@@ -121,7 +121,7 @@ class Journal(Reader):
         self._closing = False
         self._transaction = asyncio.Lock()  # one connection, one transaction at a time
         self._trouble = Trouble(path)
-        self._folder = path.with_name(FOLDER)
+        self._folder = path.with_name(state_files.JOURNAL_SPOOL)
         self._spool = JournalSpool(self._folder)
         self._spool_trouble = ""  # said once
         self._taking_over = asyncio.create_task(

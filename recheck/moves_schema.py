@@ -13,7 +13,6 @@ from typing import Final
 
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "recheck.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F425243  # "OBRC"
 WAL_BYTES: Final = 16 << 20  # a log that grew under somebody's long read is cut back to this
 

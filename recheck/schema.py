@@ -25,7 +25,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from oborona import begun
+from oborona import begun, state_files
 from oborona.errors import StoreError
 from oborona.lock import hold
 from oborona.recheck.ident import EPOCH, TIME_SHIFT
@@ -41,7 +41,6 @@ from oborona.sqlite_file import (
     part_of,
 )
 
-JOURNAL: Final = "journal.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
 PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
@@ -177,7 +176,9 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
         StoreBusy: another process has been preparing it for `PREPARE_S`.
         StoreError: not ours, or cannot be opened or written.
     """
-    with hold(path.with_suffix(".lock"), "oborona, preparing the journal", patience_s=PREPARE_S):
+    with hold(
+        path.with_name(state_files.JOURNAL_LOCK), "oborona, preparing the journal", patience_s=PREPARE_S
+    ):
         doubt = suspected(path)
         damage = _damage(path, doubt)
         if damage is None:

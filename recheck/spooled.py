@@ -26,7 +26,6 @@ from oborona.counters.spool import UNNAMED, Spool, SpoolFile, parse_name
 from oborona.errors import StoreError, StoreFull
 from oborona.recheck.spool_record import Spooled, decode_all, encode
 
-FOLDER: Final = "journal.spool"  # beside the journal
 FILE_BYTES: Final = 4 << 20  # a thousand messages; removed as a whole
 MOST_BYTES: Final = 512 << 20  # of all processes, those that died included
 

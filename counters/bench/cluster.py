@@ -12,6 +12,7 @@ import hiredis
 import msgspec
 import numpy as np
 
+from oborona import state_files
 from oborona.counters.bench.fill import ROUNDS, records, rounds
 from oborona.counters.bench.subject import BENCH, Size
 from oborona.counters.cluster.door import DOOR, SLOT
@@ -27,7 +28,7 @@ from oborona.counters.cluster.layout import (
 )
 from oborona.counters.cluster.outbox import ID_KEY, TAGS_KEY, Numbers, all_done
 from oborona.counters.cluster.progress import Progress
-from oborona.counters.cluster.sender import OUTBOX, ClusterWriter
+from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.shards import Command, Shards
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access, Reply
@@ -85,7 +86,7 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
                 for done, sample in enumerate(rounds(keys), 1):
                     _put(shards, sample.keys, records(sample, now))
                     progress(done / ROUNDS)
-                with contextlib.closing(Reader(Path(self.directory) / OUTBOX)) as reader:
+                with contextlib.closing(Reader(Path(self.directory) / state_files.COUNTERS_OUTBOX)) as reader:
                     yield ClusterWatch(shards, reader)
             finally:
                 for tag in range(TAGS):

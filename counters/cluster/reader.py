@@ -12,9 +12,9 @@ from typing import Final, Self
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters import decode
 from oborona.counters.cluster.asking import Page, answer_of, pages_of
-from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.shards import ANSWER_S, Shards
 from oborona.counters.cluster.wire import Access, Reply
 from oborona.counters.lmdb_store import Reader
@@ -46,7 +46,7 @@ class ClusterReader:
         answer_s: float = ANSWER_S,
         environment: lmdb.Environment | None = None,
     ) -> None:
-        self._reader = Reader(Path(directory) / OUTBOX, environment)
+        self._reader = Reader(Path(directory) / state_files.COUNTERS_OUTBOX, environment)
         self._shards = Shards(access, answer_s=answer_s)
 
     async def read(

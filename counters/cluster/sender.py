@@ -24,22 +24,22 @@ from typing import Final
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters import running
 from oborona.counters.cluster.delivery import Delivery
 from oborona.counters.cluster.outbox import Outbox
 from oborona.counters.cluster.shards import Shards
 from oborona.counters.cluster.taking import Taking
 from oborona.counters.cluster.wire import Access
-from oborona.counters.lmdb_store import DATA, SPOOLS, as_store_error
+from oborona.counters.lmdb_store import as_store_error
 from oborona.counters.lmdb_write import open_or_begin_anew
 from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.top import KEEP_S
-from oborona.counters.writer import LOCK, READER_CHECK_S
+from oborona.counters.writer import READER_CHECK_S
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
 
-OUTBOX: Final = "outbox"  # folder of the outbox, beside the spools
 OUTBOX_BYTES: Final = 1 << 30  # of steps; 15 hours of a thousand messages a minute, with every shard away
 RETAIN_S: Final = 60.0  # longer than a replica may be behind that Redis still elects
 CHECK_S: Final = 10.0
@@ -81,10 +81,10 @@ class ClusterWriter:
         self._outbox_bytes = outbox_bytes
         self._doorkeeper = doorkeeper
         self._report = report
-        folder = self.directory / OUTBOX
+        folder = self.directory / state_files.COUNTERS_OUTBOX
         with as_store_error(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lock = hold(self.directory / LOCK, program)
+        self._lock = hold(self.directory / state_files.COUNTERS_LOCK, program)
         try:
             before = _file_number(folder)
             self._outbox = open_or_begin_anew(folder, self._open)
@@ -105,10 +105,13 @@ class ClusterWriter:
             raise
 
     def _open(self) -> Outbox:
-        outbox = Outbox(self.directory / OUTBOX, sync=self._sync, report=self._report)
+        outbox = Outbox(self.directory / state_files.COUNTERS_OUTBOX, sync=self._sync, report=self._report)
         try:
             self._taking = Taking(
-                self.directory / SPOOLS, outbox, doorkeeper=self._doorkeeper, report=self._report
+                self.directory / state_files.COUNTERS_SPOOL,
+                outbox,
+                doorkeeper=self._doorkeeper,
+                report=self._report,
             )
         except BaseException:
             outbox.close()
@@ -207,6 +210,6 @@ class ClusterWriter:
 def _file_number(folder: Path) -> int | None:
     """Return what tells the outbox's file from one that takes its place; None when there is none."""
     try:
-        return (folder / DATA).stat().st_ino
+        return (folder / state_files.COUNTERS_DATA).stat().st_ino
     except FileNotFoundError:
         return None

@@ -12,11 +12,11 @@ from typing import Final, Literal
 import hiredis
 import msgspec
 
+from oborona import state_files
 from oborona.counters.backlog import Waiting, lag_s, waiting
 from oborona.counters.cluster import steps
 from oborona.counters.cluster.link import Link
 from oborona.counters.cluster.outbox import DONE_KEY, STEP_KEY, U64
-from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.wire import MAP, Access, Address, Role, members, pack
 from oborona.counters.follow import Position
 from oborona.counters.lmdb_store import Reader, positions
@@ -90,7 +90,10 @@ def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
     sizes: list[int] = []
     unsent: list[int] = []
     oldest: float | None = None
-    with contextlib.closing(Reader(directory / OUTBOX)) as reader, reader.transaction() as txn:
+    with (
+        contextlib.closing(Reader(directory / state_files.COUNTERS_OUTBOX)) as reader,
+        reader.transaction() as txn,
+    ):
         if txn is None:
             return Outgoing(), {}
         (done,) = U64.unpack(txn.get(DONE_KEY, bytes(U64.size)))

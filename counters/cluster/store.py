@@ -22,6 +22,7 @@ from typing import Final
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters import decode, record
 from oborona.counters.buffer import ENTRIES, cells_of, taken_cells_of
 from oborona.counters.cluster.asking import Asking, Stored
@@ -29,11 +30,10 @@ from oborona.counters.cluster.nodes import Nodes
 from oborona.counters.cluster.own import Own
 from oborona.counters.cluster.progress import Progress
 from oborona.counters.cluster.recent import STALE_S, Recent
-from oborona.counters.cluster.sender import OUTBOX
 from oborona.counters.cluster.waiting import Waiting
 from oborona.counters.cluster.wire import Access
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import SPOOLS, Reader
+from oborona.counters.lmdb_store import Reader
 from oborona.counters.outgoing import Adding, Outgoing, keys_of
 from oborona.counters.pending import Unstored, add_to, take_from, waiting_cells
 from oborona.counters.remembered import Remembered
@@ -80,14 +80,14 @@ class ClusterCounters(Adding):
         where = Path(directory)
         self._waiting = Waiting()
         self._outgoing = Outgoing(
-            where / SPOOLS,
+            where / state_files.COUNTERS_SPOOL,
             worker_name,
             self._waiting,
             durability=durability,
             file_bytes=file_bytes,
             buffer_entries=buffer_entries,
         )
-        self._reader = Reader(where / OUTBOX, environment)
+        self._reader = Reader(where / state_files.COUNTERS_OUTBOX, environment)
         self._nodes = Nodes(access, deadline_s)
         self._recent = Recent(stale_s)
         progress = Progress(self._reader, self._outgoing.owner, stale_s)

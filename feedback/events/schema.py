@@ -21,7 +21,6 @@ from typing import Final
 from oborona.feedback.schema import DURABLE
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "events.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F424556  # "OBEV"
 
 MIGRATIONS: Final = (

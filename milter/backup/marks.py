@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreForeign
-
-MARK: Final = "restoring"  # in the state folder; from before the first file to after the last
-ASIDE: Final = "before-restore-"  # folders there, of what was there before
 
 
 def check_restored(state: Path) -> None:
@@ -17,7 +14,7 @@ def check_restored(state: Path) -> None:
     Raises:
         StoreForeign: it has. StoreError: there is a mark that can't be read.
     """
-    mark = state / MARK
+    mark = state / state_files.RESTORING
     try:
         source = mark.read_text("utf-8", "replace").strip()
     except FileNotFoundError:

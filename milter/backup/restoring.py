@@ -20,37 +20,29 @@ from typing import Final
 
 import msgspec
 
-from oborona import lock
-from oborona.counters.lmdb_store import DATA
+from oborona import lock, state_files
 from oborona.counters.lmdb_store import VERSION as COUNTERS_VERSION
 from oborona.counters.spool import NO_ROOM
-from oborona.counters.writer import LOCK as WRITER
 from oborona.errors import StoreBusy, StoreError, StoreForeign, StoreFull, StoreVersion
-from oborona.feedback import schema as words
-from oborona.feedback.events import schema as events
 from oborona.milter.backup.disk import check_room, octets_below, remove, sync, sync_folder
 from oborona.milter.backup.manifest import SETTINGS, STATE, Manifest, digest, read
-from oborona.milter.backup.marks import ASIDE, MARK
-from oborona.milter.intake.service import LOCK as INTAKE
-from oborona.milter.personal import schema as personal
-from oborona.milter.pinned import schema as pins
-from oborona.milter.signatures import schema as signatures
-from oborona.milter.stores import COUNTERS
-from oborona.milter.training import LOCK as TRAINER
-from oborona.recheck import moves_schema as moves
+from oborona.milter.state import OPTIONAL
 from oborona.recheck import schema as journal
-from oborona.recheck.schema import JOURNAL
 
 KNOWN: Final[Mapping[str, int]] = {
-    JOURNAL: journal.VERSION,
-    f"{COUNTERS}/{DATA}": COUNTERS_VERSION,
-    **{
-        one.FILE: len(one.SHARED.format.migrations)
-        for one in (words, events, personal, pins, signatures, moves)
-    },
+    state_files.JOURNAL: journal.VERSION,
+    f"{state_files.COUNTERS}/{state_files.COUNTERS_DATA}": COUNTERS_VERSION,
+    **{store.file: len(store.shared.format.migrations) for store in OPTIONAL},
 }
 """Stores, each with the newest version of its format that this program reads."""
-LOCKS: Final = ("workers.lock", "keeper.lock", "reader.lock", TRAINER, INTAKE, f"{COUNTERS}/{WRITER}")
+LOCKS: Final = (
+    state_files.WORKERS_LOCK,
+    state_files.KEEPER_LOCK,
+    state_files.READER_LOCK,
+    state_files.TRAINER_LOCK,
+    state_files.INTAKE_LOCK,
+    f"{state_files.COUNTERS}/{state_files.COUNTERS_LOCK}",
+)
 
 
 class PutBack(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +78,7 @@ def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         with ExitStack() as locks:
             _check_nobody_runs(where, locks)
-            unfinished = (where / MARK).exists()
+            unfinished = (where / state_files.RESTORING).exists()
             if _holds_anything(where) and not (force or unfinished):
                 raise StoreForeign(f"{where} holds a state already; --force sets it aside, in a folder there")
             check_room(where, octets_below(source))
@@ -97,7 +89,7 @@ def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
             owner = _numbers(manifest.owner, manifest.group)
             _copy_state(source / STATE, where, owner)
         sync(where)
-        (where / MARK).unlink()
+        (where / state_files.RESTORING).unlink()
         sync_folder(where)
     except OSError as error:
         kind = StoreFull if error.errno in NO_ROOM else StoreError
@@ -135,8 +127,8 @@ def _kept(state: Path) -> Iterator[Path]:
     """Yield what a state is made of; what earlier restores set aside is none of it, nor are locks, sockets and empty folders."""
     for path in sorted(state.iterdir()):
         if (
-            path.name == MARK
-            or path.name.startswith(ASIDE)
+            path.name == state_files.RESTORING
+            or path.name.startswith(state_files.BEFORE_RESTORE)
             or path.name.endswith(".lock")
             or path.is_socket()
         ):
@@ -149,7 +141,7 @@ def _kept(state: Path) -> Iterator[Path]:
 def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
     """Set aside what is there; what an unfinished restore put there goes."""
     found = list(_kept(state))
-    aside = state / f"{ASIDE}{stamp}"
+    aside = state / f"{state_files.BEFORE_RESTORE}{stamp}"
     if found and keep:
         aside.mkdir(mode=0o700)
     for path in found:
@@ -163,7 +155,7 @@ def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
 def _put_mark(state: Path, source: Path) -> None:
     """Leave the mark, for the daemon's user to read; its folder is that user's, whose links are not followed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(state / MARK, flags, 0o644), "w") as mark:
+    with os.fdopen(os.open(state / state_files.RESTORING, flags, 0o644), "w") as mark:
         os.fchmod(mark.fileno(), 0o644)
         mark.write(f"{source.absolute()}\n")
         mark.flush()

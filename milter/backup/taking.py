@@ -26,30 +26,29 @@ from typing import Final
 
 import msgspec
 
-from oborona import __version__, secret
+from oborona import __version__, secret, state_files
 from oborona.config import Loaded
-from oborona.counters.lmdb_store import DATA
 from oborona.counters.snapshot import StoreSnapshot
 from oborona.counters.spool import NO_ROOM, parse_name
 from oborona.errors import StoreError, StoreFull
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import WeightsFile
 from oborona.lock import hold
 from oborona.milter.backup.disk import check_room, octets_below, remove, sync, sync_folder
 from oborona.milter.backup.manifest import SETTINGS, STATE, Manifest, Place, seal
-from oborona.milter.backup.marks import ASIDE, MARK
 from oborona.milter.backup.sqlite_cut import SqliteCut
-from oborona.milter.publishing.page import FOLDER as POLICY_IN_FORCE
-from oborona.milter.setapart.kept import FOLDER as SET_APART
-from oborona.milter.status import STATUS
-from oborona.milter.stores import COUNTERS
-from oborona.recheck.index import FOLDER as INDEX
-from oborona.recheck.spooled import FOLDER as SPOOL
 
 UNFINISHED: Final = ".unfinished"
 WORKING: Final = "lock"  # in the unfinished one: who writes it
 MADE_ANEW: Final = frozenset(
-    {POLICY_IN_FORCE, STATUS, INDEX, COUNTERS, SPOOL, MARK, SET_APART}
+    {
+        state_files.POLICY_IN_FORCE,
+        state_files.STATUS,
+        state_files.INDEX,
+        state_files.COUNTERS,
+        state_files.JOURNAL_SPOOL,
+        state_files.RESTORING,
+        state_files.SET_APART,
+    }
 )  # counters and spool are copied by themselves; messages that were set apart are tried again where a backup is restored
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"
@@ -120,16 +119,16 @@ def _write(
 ) -> Manifest:
     places = _copy_settings(loaded, state, fresh / SETTINGS)
     (fresh / STATE).mkdir(mode=0o700)
-    (fresh / STATE / COUNTERS).mkdir(mode=0o700)
+    (fresh / STATE / state_files.COUNTERS).mkdir(mode=0o700)
     _copy_plain(state, fresh / STATE)
     databases = sorted(path for path in state.iterdir() if path.suffix == DATABASE)
     with closing(SqliteCut(databases)) as cut, ExitStack() as opened:
         try:
             with as_owner():
                 cut.begin()
-                counters = opened.enter_context(closing(StoreSnapshot(state / COUNTERS)))
+                counters = opened.enter_context(closing(StoreSnapshot(state / state_files.COUNTERS)))
             _copy_spool(
-                state / SPOOL, fresh / STATE / SPOOL
+                state / state_files.JOURNAL_SPOOL, fresh / STATE / state_files.JOURNAL_SPOOL
             )  # after the counters: what is counted is journaled
         finally:
             cut.go_on()
@@ -137,9 +136,9 @@ def _write(
         for path in databases:
             cut.copy(path, fresh / STATE / path.name)
             stores[path.name] = cut.version(path)
-        counters.copy(fresh / STATE / COUNTERS)
+        counters.copy(fresh / STATE / state_files.COUNTERS)
         if counters.version:
-            stores[f"{COUNTERS}/{DATA}"] = counters.version
+            stores[f"{state_files.COUNTERS}/{state_files.COUNTERS_DATA}"] = counters.version
     owner = state.stat()
     return Manifest(
         oborona=__version__,
@@ -217,19 +216,19 @@ def _copy_plain(state: Path, target: Path) -> None:
             path.name in MADE_ANEW
             or any(word in path.name for word in SET_ASIDE)
             or path.suffix == DATABASE
-            or path.name.startswith((".", ASIDE))
+            or path.name.startswith((".", state_files.BEFORE_RESTORE))
             or path.name.endswith(NOT_OURS)
         ):
             continue
-        if path.name == WEIGHTS:
+        if path.name == state_files.WEIGHTS:
             _copy_weights(path, target / path.name)
         elif path.is_dir() and not path.is_symlink():
             _copy_tree(path, target / path.name)
         elif path.is_file() and not path.is_symlink():
             _copy_file(path, target / path.name, os.O_NOFOLLOW)
-    note = state / COUNTERS / secret.NOTE
+    note = state / state_files.COUNTERS / state_files.SECRET_NOTE
     if note.exists():
-        _copy_file(note, target / COUNTERS / note.name, os.O_NOFOLLOW)
+        _copy_file(note, target / state_files.COUNTERS / note.name, os.O_NOFOLLOW)
 
 
 def _copy_spool(source: Path, target: Path) -> None:

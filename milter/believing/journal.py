@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.believing.ports import Known
-from oborona.milter.pinned import schema as pin_schema
 from oborona.milter.pinned.store import Store as PinStore
 from oborona.policy.personal import PERSONAL
 from oborona.policy.settling import counts
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.moves import Moves, State
-from oborona.recheck.moves_schema import FILE as MOVES
 from oborona.recheck.reading import Reader
 from oborona.reputation.personal import mail_address
 from oborona.types import Action, Verdict
@@ -128,17 +127,17 @@ class Journal:
     def _moved(self, ident: int) -> bool:
         """Tell whether the second look put a copy into a spam folder."""
         if self._moves is None:
-            if not (self._state / MOVES).exists():
+            if not (self._state / state_files.MOVES).exists():
                 return False
-            self._moves = Moves(self._state / MOVES, make=False)
+            self._moves = Moves(self._state / state_files.MOVES, make=False)
         return any(one.state is State.DONE and one.undoes is None for one in self._moves.of(ident))
 
     def _forgiven(self, ident: int) -> bool:
         """Tell whether an analyst took back what the verdict counted."""
         if self._pins is None:
-            if not (self._state / pin_schema.FILE).exists():
+            if not (self._state / state_files.PINS).exists():
                 return False
-            self._pins = PinStore(self._state / pin_schema.FILE, make=False)
+            self._pins = PinStore(self._state / state_files.PINS, make=False)
         return self._pins.taken_back(ident)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from oborona import state_files
 from oborona.feedback.personal import Origin
-from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.reputation.personal import Entry, Kind, Side, mail_address
 
@@ -19,7 +19,7 @@ class PersonalLists:
     """
 
     def __init__(self, state: Path) -> None:
-        self._path = state / FILE
+        self._path = state / state_files.PERSONS
         self._store: Store | None = None
 
     def close(self) -> None:

@@ -13,21 +13,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.believing.believer import Believer, Kept
 from oborona.feedback.believing.spoken import Keys
 from oborona.feedback.events.log import Log
-from oborona.feedback.events.schema import FILE
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.message.hashing import Hasher
 from oborona.milter.believing.journal import Journal
 from oborona.milter.believing.lists import PersonalLists
 from oborona.milter.believing.proposals import Proposals
 from oborona.milter.log import event
-from oborona.recheck.schema import JOURNAL
 
 AGAIN_S: Final = 10.0  # before stores in trouble are tried again
 DAY_S: Final = 86_400.0
@@ -70,7 +67,7 @@ class Believing:
             return False
         try:
             if self._opened is None:
-                if not (self._state / FILE).exists():  # nobody has said anything yet
+                if not (self._state / state_files.EVENTS).exists():  # nobody has said anything yet
                     return False
                 self._opened = self._open()
             busy = self._opened[1].step()
@@ -113,9 +110,9 @@ class Believing:
         keys = secret.load(self._state)
         hasher = Hasher(keys.shingles)
         with ExitStack() as stack:
-            events = stack.enter_context(Log(self._state / FILE))
-            words = stack.enter_context(Store(self._state / WORDS))
-            journal, lists = Journal(self._state, JOURNAL), PersonalLists(self._state)
+            events = stack.enter_context(Log(self._state / state_files.EVENTS))
+            words = stack.enter_context(Store(self._state / state_files.FEEDBACK))
+            journal, lists = Journal(self._state, state_files.JOURNAL), PersonalLists(self._state)
             stack.callback(journal.close)
             stack.callback(lists.close)
             believer = Believer(

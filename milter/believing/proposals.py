@@ -9,12 +9,12 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
 from oborona.message.parse import parse
 from oborona.milter.signatures.rows import State
-from oborona.milter.signatures.schema import FILE
 from oborona.milter.signatures.store import Store
 from oborona.milter.stores import open_stored
 from oborona.policy.signatures.check import entity
@@ -65,7 +65,7 @@ class Proposals:
             for one in found
         ]
         evidence = [{"support": one.support, "of": one.of, "fresh": one.fresh} for one in found]
-        with Store(self._state / FILE) as store:
+        with Store(self._state / state_files.SIGNATURES) as store:
             names = store.add(rows, now=now, state=State.PROPOSED, evidence=evidence)
         return [name for name, new in names if new]
 

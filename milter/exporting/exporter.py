@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
@@ -20,14 +20,12 @@ from oborona.milter.exporting.recent import Recent
 from oborona.milter.exporting.row import Row
 from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
-from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.stores import open_stored
 from oborona.policy.before import Before
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.reputation.networks import Network, networks
 from oborona.reputation.pins import Pin
 
@@ -89,15 +87,15 @@ class Exporter:
         return Round(tables(dict(pins.networks) | found, dict(pins.senders) | said.senders), tuple(troubles))
 
     def _pins(self, now: float) -> Sequence[Pin]:
-        if not (self._state / PINS).exists():
+        if not (self._state / state_files.PINS).exists():
             return ()
-        with PinStore(self._state / PINS, make=False) as store:
+        with PinStore(self._state / state_files.PINS, make=False) as store:
             return store.all(now)
 
     async def _bad(self, said: Listed, pins: Flagged, now: float) -> dict[Network, Row]:
         alive = asyncio.create_task(beating())
         try:
-            async with await Reader.open(self._state / JOURNAL) as journal:
+            async with await Reader.open(self._state / state_files.JOURNAL) as journal:
                 await self._recent.look(journal, now)
             with closing(open_stored(self._settings, self._state)) as counters:
                 return await bad(self._recent.addresses, counters, self._hasher, said, pins, self._own, now)

@@ -17,7 +17,7 @@ from typing import Final
 
 from aiosmtpd.smtp import SMTP
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Intake, Settings
 from oborona.config.delivery import Delivery
 from oborona.errors import StoreError
@@ -34,7 +34,6 @@ from oborona.milter.log import event
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.room import Room
 from oborona.milter.smtp.answers import Answer, own
-from oborona.recheck.schema import JOURNAL
 
 MOST_BYTES: Final = 64 * 1024 * 1024  # of a mail; Postfix's own limit (message_size_limit) is 10 MB
 READ_BYTES: Final = 16 * 1024 * 1024  # of it that are looked into
@@ -180,7 +179,7 @@ async def start_mail(
     """
     asked = settings.intake
     traps = FollowedTraps(policy_folders(settings.paths))
-    entries = LazyEntries(state / JOURNAL)
+    entries = LazyEntries(state / state_files.JOURNAL)
     bench = Bench(
         roles=roles(asked),
         traps=partial(traps.now, time.monotonic),

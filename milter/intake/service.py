@@ -19,11 +19,10 @@ from typing import Final
 
 import uvloop
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Address, Settings, UnixAddress
 from oborona.config import Intake as Asked
 from oborona.errors import ConfigError
-from oborona.feedback.events.schema import FILE
 from oborona.feedback.events.taking import Taking
 from oborona.milter import sockets, status
 from oborona.milter.heartbeat import beating
@@ -34,7 +33,6 @@ from oborona.milter.intake.spool import Spool
 from oborona.milter.reporting import report
 from oborona.milter.tokens import Tokens
 
-LOCK: Final = "intake.lock"  # in the state folder
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
 
 log = logging.getLogger("oborona.intake")
@@ -84,7 +82,7 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
-    async with Taking(state / FILE) as taking, AsyncExitStack() as doors:
+    async with Taking(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
         desk = Desk(taking, settings.intake.deadline_s)
         doors.push_async_callback(desk.close)
         await _open(settings, state, secret.load(state), desk, listeners, doors)

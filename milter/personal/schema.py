@@ -13,7 +13,6 @@ from typing import Final
 
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "personal.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F425053  # "OBPS"
 
 MIGRATIONS: Final = (

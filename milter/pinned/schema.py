@@ -16,7 +16,6 @@ from typing import Final
 
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "reputation.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F425250  # "OBRP"
 
 MIGRATIONS: Final = (

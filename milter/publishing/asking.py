@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.config import UnixAddress
 from oborona.errors import StoreError
 from oborona.milter import sockets
 from oborona.milter.status import Refusal
 
-SOCKET: Final = "policy.sock"  # in the state folder, which is closed to others
 RELOAD: Final = b"reload\n"
 WORD_S: Final = 1.0  # who has connected may take to say its word: nothing else is done meanwhile
 _ANSWER_BYTES: Final = 1 << 16
@@ -41,7 +41,7 @@ def listen(state: Path) -> socket.socket:
     Raises:
         SocketError: it can't be opened.
     """
-    return sockets.listen(UnixAddress(str((state / SOCKET).absolute())), mode=0o600)
+    return sockets.listen(UnixAddress(str((state / state_files.POLICY_SOCKET).absolute())), mode=0o600)
 
 
 def ask_reload(state: Path, patience_s: float) -> Outcome | None:
@@ -53,12 +53,12 @@ def ask_reload(state: Path, patience_s: float) -> Outcome | None:
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(patience_s)
-            line.connect(str(state / SOCKET))
+            line.connect(str(state / state_files.POLICY_SOCKET))
             line.sendall(RELOAD)
             with line.makefile("rb") as answer:
                 return msgspec.json.decode(answer.read(_ANSWER_BYTES), type=Outcome)
     except PermissionError as error:
-        raise StoreError(f"{state / SOCKET}: {error.strerror}") from error
+        raise StoreError(f"{state / state_files.POLICY_SOCKET}: {error.strerror}") from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.errors import PolicyError, StoreError
 from oborona.milter.log import event
 from oborona.milter.publishing.code import Handed
-from oborona.milter.publishing.page import FILE, FOLDER, NOTHING, Page, version_of
+from oborona.milter.publishing.page import NOTHING, Page, version_of
 from oborona.milter.publishing.snapshots import where
 from oborona.policy.before import Before
 from oborona.policy.expression import Schema
@@ -56,7 +57,7 @@ class FollowedPolicy:
         *,
         before: Before | None = None,
     ) -> None:
-        self._folder = state / FOLDER
+        self._folder = state / state_files.POLICY_IN_FORCE
         self._worker = worker
         self._schema = schema
         self._key = key
@@ -84,7 +85,7 @@ class FollowedPolicy:
         Raises:
             StoreError: there is none, or it can't be loaded.
         """
-        self._page = page = Page(self._folder / FILE)
+        self._page = page = Page(self._folder / state_files.POLICY_PAGE)
         page.enter(self._worker, os.getpid())
         until = time.monotonic() + START_S
         while self._policy is None:
@@ -124,7 +125,7 @@ class FollowedPolicy:
     @property
     def _opened(self) -> Page:
         if self._page is None:
-            raise StoreError(f"{self._folder / FILE}: is not open")
+            raise StoreError(f"{self._folder / state_files.POLICY_PAGE}: is not open")
         return self._page
 
     def _is_next(self, word: int) -> bool:

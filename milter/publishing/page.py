@@ -21,8 +21,6 @@ from oborona.errors import StoreError
 from oborona.policy.version import LENGTH as VERSION_LENGTH
 from oborona.recheck.ident import WORKERS
 
-FOLDER: Final = "policy"  # in the state folder
-FILE: Final = "page"  # there
 NOTHING: Final = 0
 _MARK: Final = 0x4F424F524F4E4131  # "OBORONA1"
 _ACTIVE, _OFFERED, _COUNT, _FIRST, _EACH = 1, 2, 3, 8, 3

@@ -22,12 +22,13 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.errors import PolicyError, StoreError
 from oborona.milter.heartbeat import beat
 from oborona.milter.publishing import asking
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.code import Coder
-from oborona.milter.publishing.page import FILE, FOLDER, Page, version_of
+from oborona.milter.publishing.page import Page, version_of
 from oborona.milter.publishing.rest import Rest
 from oborona.milter.publishing.snapshots import Snapshots, where
 from oborona.milter.publishing.telling import Telling, refusal
@@ -75,7 +76,7 @@ class Publisher:
         self._live = LivePolicy(self._folders, schema, self._coder, before)
         self._state = state
         self._patience_s = patience_s
-        self._snapshots = Snapshots(state / FOLDER, self._folders)
+        self._snapshots = Snapshots(state / state_files.POLICY_IN_FORCE, self._folders)
         self._page: Page | None = None
         self._rest = Rest(self._live.seen)
         self._handed_on = self._live.seen  # how the files looked that the workers have
@@ -95,7 +96,7 @@ class Publisher:
             StoreError: it can't be written.
         """
         self._snapshots.begin()
-        page = Page.make(self._state / FOLDER / FILE)
+        page = Page.make(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
         word = page.named(self._live.current.version)
         self._take(word)
         while folder_state(self._folders) != self._live.seen:
@@ -138,7 +139,7 @@ class Publisher:
         Raises:
             StoreError: there is no page, or nothing in force on it.
         """
-        self._page = page = Page(self._state / FOLDER / FILE)
+        self._page = page = Page(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
         page.offered = page.active
         self.telling.begin(version_of(page.active))
 
@@ -222,7 +223,7 @@ class Publisher:
 
     def _take(self, word: int, *, force: bool = False) -> None:
         self._snapshots.take(word, force=force)
-        self._coder.hand_on(where(self._state / FOLDER, word))
+        self._coder.hand_on(where(self._state / state_files.POLICY_IN_FORCE, word))
 
     def _outcome(self, started: float, *, changed: bool) -> Outcome:
         page, now = self._opened, time.monotonic()
@@ -264,7 +265,9 @@ class Publisher:
     @property
     def _opened(self) -> Page:
         if self._page is None:
-            raise StoreError(f"{self._state / FOLDER / FILE}: is not open")
+            raise StoreError(
+                f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: is not open"
+            )
         return self._page
 
 

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.config import Reader
 from oborona.config.address import UnixAddress
 from oborona.errors import PeerError
@@ -29,7 +30,6 @@ from oborona.milter.reader.frames import Answer, Outcome, Question, Result, Task
 from oborona.milter.reader.streams import BUFFER, receive
 from oborona.milter.reporting import report
 
-SOCKET: Final = "reader.sock"  # in the state folder, which is closed to others
 IN_FLIGHT: Final = 1000  # questions of one connection that are not answered yet
 _DECODER: Final = msgspec.msgpack.Decoder(Question)
 
@@ -42,7 +42,7 @@ def listen(state: Path) -> socket.socket:
     Raises:
         SocketError: it can't be opened.
     """
-    return sockets.listen(UnixAddress(str((state / SOCKET).absolute())), mode=0o600)
+    return sockets.listen(UnixAddress(str((state / state_files.READER_SOCKET).absolute())), mode=0o600)
 
 
 def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callable[[], None]) -> int:

@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.connection import Connection
 from oborona.feedback.ledger import Ledger
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.word import Kind
 from oborona.message.hashing import Hasher
-from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.pinned.store import Store as PinStore
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.signatures.rows import State
-from oborona.milter.signatures.schema import FILE as SIGNATURES
 from oborona.milter.signatures.store import Store as SignatureStore
 from oborona.policy.signatures.model import Signature
 from oborona.recheck.engine.model import Cause
@@ -126,7 +124,7 @@ class Changes:
 
     def _of_words(self) -> Iterator[Change]:
         new = self._words is None
-        self._words = _opened(self._words, self._state / WORDS, Connection)
+        self._words = _opened(self._words, self._state / state_files.FEEDBACK, Connection)
         if self._words is None:
             return
         ledger = Ledger(self._words)
@@ -149,7 +147,7 @@ class Changes:
 
     def _of_signatures(self) -> Iterator[Change]:
         new = self._signatures is None
-        self._signatures = _opened(self._signatures, self._state / SIGNATURES, SignatureStore)
+        self._signatures = _opened(self._signatures, self._state / state_files.SIGNATURES, SignatureStore)
         if self._signatures is None:
             return
         if new:
@@ -180,7 +178,7 @@ class Changes:
             self._moves.set_cursor("signatures", version)
 
     def _of_pins(self) -> Iterator[Change]:
-        self._pins = _opened(self._pins, self._state / PINS, PinStore)
+        self._pins = _opened(self._pins, self._state / state_files.PINS, PinStore)
         if self._pins is None:
             return
         version, known = self._pins.version(), self._moves.cursor("pins", -1)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from oborona import state_files
 from oborona.errors import PolicyError, StoreError
 from oborona.milter.log import event
-from oborona.milter.publishing.page import FILE, FOLDER, NOTHING, Page, version_of
+from oborona.milter.publishing.page import NOTHING, Page, version_of
 from oborona.milter.publishing.snapshots import where
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
@@ -35,7 +36,7 @@ class PolicyInForce:
     """
 
     def __init__(self, state: Path, source: Path | Folders, before: Before | None = None) -> None:
-        self._folder = state / FOLDER
+        self._folder = state / state_files.POLICY_IN_FORCE
         self._source = Folders.of(source)
         self._before = before or Before()
         self._live: LivePolicy | None = None
@@ -67,7 +68,9 @@ class PolicyInForce:
     def _published(self) -> int:
         """Return what stands on the page; `NOTHING` where there is none."""
         try:
-            page = Page(self._folder / FILE)  # a publisher that starts puts a new one there
+            page = Page(
+                self._folder / state_files.POLICY_PAGE
+            )  # a publisher that starts puts a new one there
         except StoreError:
             return NOTHING
         try:

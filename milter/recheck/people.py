@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import What
-from oborona.feedback.events.schema import FILE
 from oborona.recheck.engine.model import Touched
 
 _MOVED: Final = frozenset({What.COMPLAINT, What.PARDON, What.DELETED})
@@ -22,7 +22,7 @@ class Heard:
     """
 
     def __init__(self, state: Path) -> None:
-        self._path = state / FILE
+        self._path = state / state_files.EVENTS
         self._log: Log | None = None
 
     def touched(self, ident: int) -> Sequence[Touched]:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import OboronaError, StoreError
 from oborona.message.shingles import Hasher
@@ -27,14 +27,11 @@ from oborona.milter.alarm.alarm import Alarm, open_alarm
 from oborona.milter.alarm.campaigns import Campaigns, alert
 from oborona.milter.alarm.model import Alert, Kind
 from oborona.milter.alarm.waves import Waves
-from oborona.milter.final_model import FILE as FINAL_FILE
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.log import event
 from oborona.milter.mailboxes import open_mailboxes
 from oborona.milter.personal.follow import FollowedPersons
-from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.pinned.follow import FollowedPins
-from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.policy_folders import policy_folders
 from oborona.milter.recheck.changes import Changes
 from oborona.milter.recheck.in_force import PolicyInForce
@@ -54,8 +51,6 @@ from oborona.recheck.ident import to_text
 from oborona.recheck.index import Index
 from oborona.recheck.mailboxes.model import Mailboxes
 from oborona.recheck.moves import Moves
-from oborona.recheck.moves_schema import FILE as MOVES
-from oborona.recheck.schema import JOURNAL
 
 LOOK_S: Final = 0.1  # between looks at what has changed
 MOVE_S: Final = 0.25  # between looks at what is to be moved: each is a read of the store, and a reader of mail does not see a quarter of a second
@@ -100,9 +95,9 @@ class SecondLook:
         self._clock = clock
         self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
         self._hasher = Hasher(secret.load(state).shingles)
-        self._persons = FollowedPersons(state / PERSONS)
-        self._pins = FollowedPins(state / PINS)
-        self._final = FollowedFinal(state / FINAL_FILE, SCHEMA)
+        self._persons = FollowedPersons(state / state_files.PERSONS)
+        self._pins = FollowedPins(state / state_files.PINS)
+        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
         self._heard = Heard(state)
         self._asked: dict[str, Mapping[str, str]] = {}
         self._site: Site | None = None
@@ -156,14 +151,14 @@ class SecondLook:
         Raises:
             StoreError: something can't be opened.
         """
-        moves_path = self._state / MOVES
+        moves_path = self._state / state_files.MOVES
         with (
             Moves(moves_path) as decides,
             Moves(moves_path) as makes,
             Moves(moves_path) as follows,
             Moves(moves_path) as tells,
         ):
-            async with await Delivered.open(self._state / JOURNAL) as journal:
+            async with await Delivered.open(self._state / state_files.JOURNAL) as journal:
                 changes = Changes(
                     self._state,
                     follows,

@@ -16,10 +16,9 @@ from typing import Final
 
 import msgspec
 
-from oborona import __version__
+from oborona import __version__, state_files
 from oborona.errors import StoreError
 
-FOLDER: Final = "set-apart"  # in the state folder
 DEATHS: Final = 2  # after which a message is not looked into any more: one may be bad luck
 MOST: Final = 200
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -53,9 +52,9 @@ def read(state: Path, now: float) -> list[Suspect]:
     """
     found = []
     try:
-        files = sorted((state / FOLDER).glob("*.json"))
+        files = sorted((state / state_files.SET_APART).glob("*.json"))
     except OSError as error:
-        raise StoreError(f"{state / FOLDER}: {error.strerror}") from error
+        raise StoreError(f"{state / state_files.SET_APART}: {error.strerror}") from error
     for file in files:
         try:
             one = msgspec.json.decode(file.read_bytes(), type=Suspect)
@@ -73,7 +72,7 @@ def write(state: Path, suspect: Suspect) -> None:
     Raises:
         StoreError: it can't be.
     """
-    _write(state / FOLDER / f"{suspect.identity}.json", msgspec.json.encode(suspect))
+    _write(state / state_files.SET_APART / f"{suspect.identity}.json", msgspec.json.encode(suspect))
 
 
 def keep(state: Path, identity: str, raw: bytes) -> Path:
@@ -90,7 +89,7 @@ def keep(state: Path, identity: str, raw: bytes) -> Path:
 
 def message_file(state: Path, identity: str) -> Path:
     """Return where the message itself is, if it is kept."""
-    return state / FOLDER / f"{identity}.eml"
+    return state / state_files.SET_APART / f"{identity}.eml"
 
 
 def remove(state: Path, identity: str) -> bool:
@@ -100,7 +99,7 @@ def remove(state: Path, identity: str) -> bool:
         StoreError: it can't be.
     """
     gone = False
-    for file in (state / FOLDER / f"{identity}.json", message_file(state, identity)):
+    for file in (state / state_files.SET_APART / f"{identity}.json", message_file(state, identity)):
         try:
             file.unlink()
             gone = True
@@ -115,7 +114,7 @@ def prune(state: Path, now: float) -> None:
     """Take away what is too old, and the oldest of what is too much; what can't be taken away stays."""
     with contextlib.suppress(OSError, StoreError):
         known = {one.identity: one for one in read(state, now)}
-        files = {file: file.stat() for file in (state / FOLDER).iterdir()}
+        files = {file: file.stat() for file in (state / state_files.SET_APART).iterdir()}
         stems = {file.stem for file in files}
         order = sorted(
             stems & known.keys(), key=lambda stem: (known[stem].apart, known[stem].last), reverse=True

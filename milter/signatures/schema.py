@@ -13,7 +13,6 @@ from typing import Final
 
 from oborona.sqlite_file import Format, Shared
 
-FILE: Final = "signatures.db"  # in the state folder
 APPLICATION_ID: Final = 0x4F425347  # "OBSG"
 
 MIGRATIONS: Final = (

@@ -18,12 +18,13 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.errors import StoreError
-from oborona.secret import NOTE
 from oborona.whole_file import write_whole
 
-FOLDER: Final = "begun"  # in the state folder
-COUNTERS: Final = "counters/data.mdb"  # the store of counts, as records name it
+COUNTERS: Final = (
+    f"{state_files.COUNTERS}/{state_files.COUNTERS_DATA}"  # the store of counts, as records name it
+)
 MARK_BYTES: Final = 8
 TOLD_S: Final = 30 * 86_400.0  # so long an admin is told that a store was lost
 
@@ -59,7 +60,7 @@ def born(folder: Path) -> Birth:
 def known(folder: Path) -> str:
     """Return the check value of the secret that a folder was begun with; empty where there is none, or it can't be read."""
     try:
-        return (folder / NOTE).read_text("ascii").strip()
+        return (folder / state_files.SECRET_NOTE).read_text("ascii").strip()
     except (OSError, UnicodeError):
         return ""
 
@@ -140,7 +141,9 @@ def note(state: Path, store: str, birth: Birth, *, fresh: bool, empty: bool = Tr
                 time.strftime("%Y-%m-%d %H:%M", time.localtime(birth.since)),
             )
     elif before is None and not fresh:
-        _log.warning("%s: there was no record of it in %s; made again", state / store, state / FOLDER)
+        _log.warning(
+            "%s: there was no record of it in %s; made again", state / store, state / state_files.BEGUN
+        )
     elif before is not None and before.mark and not before.off:
         return
     loss = {} if before is None else {"lost": before.lost, "lost_at": before.lost_at}
@@ -178,7 +181,7 @@ def off(state: Path, store: str, why: str) -> None:
 def all_of(state: Path) -> dict[str, Record]:
     """Return all records that can be read, by store."""
     found = {}
-    for path in sorted((state / FOLDER).glob("*.json")):
+    for path in sorted((state / state_files.BEGUN).glob("*.json")):
         store = path.name.removesuffix(".json").replace("%", "/")
         record = read(state, store)
         if record is not None:
@@ -187,7 +190,7 @@ def all_of(state: Path) -> dict[str, Record]:
 
 
 def _path(state: Path, store: str) -> Path:
-    return state / FOLDER / f"{store.replace('/', '%')}.json"
+    return state / state_files.BEGUN / f"{store.replace('/', '%')}.json"
 
 
 def _write(state: Path, store: str, record: Record) -> None:

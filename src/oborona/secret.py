@@ -20,10 +20,9 @@ from typing import Final
 
 import msgspec
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreForeign
 
-FILE: Final = "secret"
-NOTE: Final = "secret.known"
 _KNOWN: Final = b"known"  # what the note's hash is personalised with
 LENGTH: Final = 32  # bytes: nobody searches 256 bits
 
@@ -63,7 +62,7 @@ def load(state: Path) -> Keys:
         StoreForeign: the state was begun with another secret.
         StoreError: no secret, or one that can't be read or is cut short.
     """
-    secret = _read(state / FILE)
+    secret = _read(state / state_files.SECRET)
     check(secret, state, state)
     return keys(secret)
 
@@ -82,9 +81,9 @@ def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] =
         StoreForeign: there is none, and there was one; or what is there was begun with another.
         StoreError: it can't be read or written.
     """
-    path = state / FILE
+    path = state / state_files.SECRET
     if not path.exists():
-        lost = next((one for one in (state / NOTE, *begun) if one.exists()), None)
+        lost = next((one for one in (state / state_files.SECRET_NOTE, *begun) if one.exists()), None)
         if lost is not None:
             raise StoreForeign(
                 f"{path} is gone, and {lost} was begun with it: put it back from a backup (`oborona restore`);"
@@ -94,7 +93,7 @@ def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] =
     secret = _read(path)
     for folder in (state, *noted):
         if not check(secret, state, folder):
-            _make(folder / NOTE, _note(secret))
+            _make(folder / state_files.SECRET_NOTE, _note(secret))
     return keys(secret)
 
 
@@ -105,14 +104,14 @@ def check(secret: bytes, state: Path, folder: Path) -> bool:
         StoreForeign: it has the note of another. StoreError: it can't be read.
     """
     try:
-        known = (folder / NOTE).read_bytes()
+        known = (folder / state_files.SECRET_NOTE).read_bytes()
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise StoreError(f"{folder / NOTE}: {error.strerror}") from error
+        raise StoreError(f"{folder / state_files.SECRET_NOTE}: {error.strerror}") from error
     if known != _note(secret):
         raise StoreForeign(
-            f"{state / FILE} is not the secret that {folder} was begun with: its counts and ids mean nothing under this one;"
+            f"{state / state_files.SECRET} is not the secret that {folder} was begun with: its counts and ids mean nothing under this one;"
             " put back the one that belongs to it, from the same backup"
         )
     return True

@@ -13,16 +13,15 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
+from oborona import state_files
 from oborona.authentication.model import Dmarc, Identity, Result, Spf
 from oborona.domains import registrable
 from oborona.feedback.believing.believer import Believer, Kept
 from oborona.feedback.believing.ports import Known as Journaled
 from oborona.feedback.believing.spoken import Keys
 from oborona.feedback.counting import Counting
-from oborona.feedback.events import schema
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Stored, Way, What
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher
@@ -118,8 +117,8 @@ class Attacked:
         self.counters = Kept_()
         self.journal, self.lists = Journal(), Lists()
         self.site = Site(name=f"mx.{HERE}", hasher=HASHER, counters=self.counters, memory=Ageing())
-        self.log, self.words = Log(state / schema.FILE), Store(state / FILE)
-        self._believers = Log(state / schema.FILE)
+        self.log, self.words = Log(state / state_files.EVENTS), Store(state / state_files.FEEDBACK)
+        self._believers = Log(state / state_files.EVENTS)
         self._believer = Believer(
             self._believers,
             self.words,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from oborona import secret
+from oborona import state_files
 from tests.letters import gtube
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
@@ -188,7 +188,7 @@ def test_a_daemon_that_does_not_run_is_a_failure_with_its_last_reason(oborona: O
 
 def test_somebody_else_at_the_address_is_told_from_us(oborona: Oborona) -> None:
     with Postfix(address(oborona), master=debian()) as postfix:
-        for note in oborona.state.rglob(secret.NOTE):
+        for note in oborona.state.rglob(state_files.SECRET_NOTE):
             note.unlink()  # or this would be our own daemon with a secret that is not its own
         (oborona.state / "secret").write_bytes(b"s" * 32)
         status, found = looked(oborona, postfix)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oborona import state_files
 from oborona.cli.exim import looked_at
 from oborona.cli.postfix.instance import Smtpd
 from oborona.cli.postfix.maillog import parsed
@@ -132,7 +133,7 @@ def test_the_last_trouble_is_kept_and_a_broken_file_is_none(tmp_path: Path) -> N
     found = last_trouble.read(tmp_path)
     assert found is not None
     assert (found.process, found.why) == ("writer", "the disk is full")
-    (tmp_path / last_trouble.FILE).write_bytes(b"{")
+    (tmp_path / state_files.LAST_TROUBLE).write_bytes(b"{")
     assert last_trouble.read(tmp_path) is None
     last_trouble.note(Path("/proc/nowhere"), "writer", "nobody is harmed")
 

@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.cli import main
 from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import name_of, shingle_of
-from oborona.counters.lmdb_store import DATA
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
@@ -199,7 +198,7 @@ def test_verify_ends_with_1_when_something_is_wrong(state: Path) -> None:
     "words", [("top", "from"), ("stats",), ("stats", "--types"), ("verify",), ("show", name_of(SENDERS[0]))]
 )
 def test_a_file_that_was_cut_is_said_to_be_damaged(state: Path, words: tuple[str, ...], length: int) -> None:
-    os.truncate(state / "counters" / DATA, length)
+    os.truncate(state / "counters" / state_files.COUNTERS_DATA, length)
     ran = subprocess.run(
         [OBORONA, "--state", state, "counters", *words],
         capture_output=True,
@@ -220,7 +219,7 @@ def test_verify_says_that_a_page_ends_its_reader(state: Path) -> None:
     writer.step(time.time())
     writer.close()
     assert run(state, "verify").exit_code == 0
-    break_branches(state / "counters" / DATA)
+    break_branches(state / "counters" / state_files.COUNTERS_DATA)
     told = run(state, "verify")
     assert told.exit_code == 1
     assert "SIGABRT" in told.stdout
@@ -323,11 +322,11 @@ def test_without_permission_to_enter_each_says_so(within_reach: Path, words: tup
 
 
 def test_compact_tells_before_and_after(state: Path) -> None:
-    before = (state / "counters" / DATA).stat()
+    before = (state / "counters" / state_files.COUNTERS_DATA).stat()
     told = run(state, "compact")
     assert told.exit_code == 0, told.stderr
     assert "before" in told.stdout
-    assert not os.path.samestat(before, (state / "counters" / DATA).stat())
+    assert not os.path.samestat(before, (state / "counters" / state_files.COUNTERS_DATA).stat())
     assert seen(state, SENDERS[4]) == 50
 
 

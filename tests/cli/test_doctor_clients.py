@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_clients import ENOUGH, clients
 from oborona.cli.report import State
 from oborona.recheck.ident import Numbers
 from oborona.recheck.journal import Journal
-from oborona.recheck.schema import JOURNAL
 from tests.recheck.entries import make_entry
 
 DOMAINS = [f"d{number}.example" for number in range(6)]
@@ -22,7 +22,7 @@ DOMAINS = [f"d{number}.example" for number in range(6)]
 def looked(state: Path, ip: str, domains: list[str], *, login: str = "", count: int = ENOUGH) -> list[State]:
     async def write() -> None:
         numbers, now = Numbers(1), time.time()
-        async with await Journal.open(state / JOURNAL) as journal:
+        async with await Journal.open(state / state_files.JOURNAL) as journal:
             for number in range(count):
                 sender = f"ann@{domains[number % len(domains)]}"
                 journal.append(

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from oborona import begun
+from oborona import begun, state_files
 from oborona.cli import main
 from oborona.lock import hold
 from oborona.milter.state import prepare_state
 from oborona.recheck import rows, schema
-from oborona.recheck.spooled import FOLDER, JournalSpool
+from oborona.recheck.spooled import JournalSpool
 from tests.peers.oborona import SETTINGS
 from tests.recheck.entries import make_entry
 
@@ -90,10 +90,10 @@ def test_a_journal_in_which_somebody_met_damage_fails_though_it_can_be_opened(st
 
 
 def left_by_a_dead_process(state: Path) -> Path:
-    spool = JournalSpool(state / FOLDER)
+    spool = JournalSpool(state / state_files.JOURNAL_SPOOL)
     spool.append(rows.pack(make_entry()))
     spool.close(written=False)
-    (path,) = (state / FOLDER).glob("*.spool")
+    (path,) = (state / state_files.JOURNAL_SPOOL).glob("*.spool")
     return path
 
 
@@ -108,7 +108,7 @@ def test_what_waits_for_the_journal_is_told_and_left_alone(state: Path) -> None:
         os.utime(path, (0, 0))
         ((how, words),) = [one for one in said(state, "journal") if "wait in" in one[1]]
     assert how == "FAIL"
-    assert str(state / FOLDER) in words
+    assert str(state / state_files.JOURNAL_SPOOL) in words
 
 
 def test_damaged_spools_are_told(state: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oborona.feedback.weights_file import FILE as WEIGHTS
+from oborona import state_files
 from oborona.feedback.weights_file import Header, made
 from oborona.message.parse import parse
 from oborona.policy.models.content.features import features
@@ -163,7 +163,7 @@ def test_message_goes_with_an_id_alone(tmp_path: Path) -> None:
 def test_what_pulled_the_content_model_is_told_where_it_has_learned(tmp_path: Path) -> None:
     state, folder, file = tmp_path / "state", policy(tmp_path / "policy", LINKS), tmp_path / "a.eml"
     state.mkdir()
-    learner = Learner(made(state / WEIGHTS, Header(spam=500, ham=500)).weights)
+    learner = Learner(made(state / state_files.WEIGHTS, Header(spam=500, ham=500)).weights)
     for number in range(30):
         learner.learn(features(parse(letter(number, f"the minutes of our meeting {number}"))), spam=False)
         learner.learn(features(parse(letter(number, f"a casino jackpot for you {number}"))), spam=True)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from oborona import state_files
 from oborona.cli import main
 from oborona.feedback.antifraud.rules import NAMES
 from oborona.feedback.believing.deciding import decide_event
@@ -19,7 +20,6 @@ from oborona.feedback.believing.ports import Known
 from oborona.feedback.believing.spoken import Spoken
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Decision, Event, Way, What
-from oborona.feedback.events.schema import FILE
 from oborona.types import Action
 
 ANN, BOB, EVE = "ann@a.example", "bob@b.example", "eve@e.example"
@@ -44,7 +44,7 @@ def run(tmp_path: Path) -> Run:
 def log(tmp_path: Path, run: Run) -> Iterator[Log]:
     """Three people and a trap: one complains, one speaks of what was for others, one is not decided on."""
     now = time.time()
-    with Log(tmp_path / "state" / FILE) as opened:
+    with Log(tmp_path / "state" / state_files.EVENTS) as opened:
         events = [
             Event(what=What.COMPLAINT, way=Way.SIEVE, time=now, person=ANN, ident=7, message_id="a@x", raw=b"Subject: 7\r\n\r\n"),
             Event(what=What.PARDON, way=Way.SIEVE, time=now, person=EVE, ident=7, message_id="a\x1b[2J@x"),

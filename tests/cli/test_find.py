@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.recheck import schema
 from oborona.recheck.ident import to_text
 from oborona.recheck.journal import Journal
@@ -30,8 +31,8 @@ def site(tmp_path: Path) -> tuple[Path, Path]:
 def append(state: Path, *entries: object) -> None:
     async def fill() -> None:
         state.mkdir(exist_ok=True)
-        schema.prepare(state / schema.JOURNAL)
-        async with await Journal.open(state / schema.JOURNAL) as written:
+        schema.prepare(state / state_files.JOURNAL)
+        async with await Journal.open(state / state_files.JOURNAL) as written:
             for one in entries:
                 written.append(one)  # type: ignore[arg-type]
 

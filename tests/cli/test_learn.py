@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from oborona import lock
+from oborona import lock, state_files
 from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_model import model
 from oborona.cli.report import State
 from oborona.feedback.word import Kind
 from oborona.milter import status
-from oborona.milter.training import LOCK
 from tests.feedback.words import letter, settle, trainer
 
 Run = Callable[..., Result]
@@ -170,7 +169,7 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     run("learn", "spam", str(mail / "spam"))
     trouble = "model.weights: No space left on device"
     status.write(state, status.TrainerStatus(pid=1, time=time.time(), trouble=trouble))
-    with lock.hold(state / LOCK, "a test's trainer"):
+    with lock.hold(state / state_files.TRAINER_LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
         assert f"can't learn now ({trouble}); the labels are stored, and wait" in found.stderr
         assert "and can't learn" in run("model", "status").stdout

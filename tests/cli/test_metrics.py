@@ -9,8 +9,9 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 from prometheus_client.parser import text_string_to_metric_families
 
+from oborona import state_files
 from oborona.cli import main
-from oborona.milter.status import STALE_S, STATUS, Status, write
+from oborona.milter.status import STALE_S, Status, write
 from tests.peers.oborona import Oborona
 
 
@@ -47,10 +48,10 @@ def test_where_nothing_runs_there_are_no_values(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / STATUS).write_text("")
+    (tmp_path / state_files.STATUS).write_text("")
     told = run(tmp_path)
     assert told.exit_code == os.EX_IOERR
-    assert STATUS in told.stderr
+    assert state_files.STATUS in told.stderr
 
 
 def test_a_daemon_tells_of_all_its_workers_while_it_runs() -> None:

@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
+from oborona import state_files
 from oborona.cli import main, model_train
 from oborona.cli.mailboxes import Unread
 from oborona.cli.sorted_mail import SortedMail, arrived, below, indexed
 from oborona.message.parse import parse
-from oborona.milter.final_model import BEFORE, FILE
 
 Run = Callable[..., Result]
 HAM = [
@@ -111,7 +111,7 @@ def test_from_two_folders_to_a_model_in_force_and_back(run: Run, mail: Path, tmp
     run("model", "train", "--from", str(mail), "--shuffled", "--out", "b.model", "--report", "b.html")
     state = tmp_path / "state"
     run("model", "final", "install", "a.model")
-    assert (state / FILE).read_bytes() == (tmp_path / "a.model").read_bytes()
+    assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "a.model").read_bytes()
     told = json.loads(run("model", "final", "status", "--json").stdout)
     assert told["mode"] == "shadow"
     assert told["summary"]["spam"] + told["summary"]["ham"] == 500
@@ -120,16 +120,20 @@ def test_from_two_folders_to_a_model_in_force_and_back(run: Run, mail: Path, tmp
     assert "in force already" in run("model", "final", "install", "a.model").stdout
     run("model", "final", "install", "b.model")
     run("model", "final", "rollback")
-    assert (state / FILE).read_bytes() == (tmp_path / "a.model").read_bytes()
+    assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "a.model").read_bytes()
     run("model", "final", "rollback")
-    assert (state / FILE).read_bytes() == (tmp_path / "b.model").read_bytes()
+    assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "b.model").read_bytes()
     run("model", "final", "remove")
-    assert not (state / FILE).exists()
+    assert not (state / state_files.FINAL_MODEL).exists()
     run("model", "final", "rollback")
-    assert (state / FILE).read_bytes() == (state / BEFORE).read_bytes() == (tmp_path / "b.model").read_bytes()
-    (state / FILE).write_bytes(b"broken")
+    assert (
+        (state / state_files.FINAL_MODEL).read_bytes()
+        == (state / state_files.FINAL_MODEL_BEFORE).read_bytes()
+        == (tmp_path / "b.model").read_bytes()
+    )
+    (state / state_files.FINAL_MODEL).write_bytes(b"broken")
     run("model", "final", "install", "a.model")  # what was broken is not what a roll-back leads to
-    assert (state / BEFORE).read_bytes() == (tmp_path / "b.model").read_bytes()
+    assert (state / state_files.FINAL_MODEL_BEFORE).read_bytes() == (tmp_path / "b.model").read_bytes()
     _whole(tmp_path / "a.html")
 
 
@@ -157,7 +161,7 @@ def _whole(page: Path) -> None:
 def test_broken_models_and_missing_ones_are_refused_in_a_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "odd.model").write_bytes(b"something else")
     assert "no model of ours" in run("model", "final", "install", "odd.model", status=74).stderr
-    assert not (tmp_path / "state" / FILE).exists()
+    assert not (tmp_path / "state" / state_files.FINAL_MODEL).exists()
     assert "before this one" in run("model", "final", "rollback", status=os.EX_DATAERR).stderr
     assert "no final model" in run("model", "final", "remove", status=os.EX_DATAERR).stderr
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from oborona import state_files
 from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_personal import personal
 from oborona.cli.report import State
-from oborona.milter.personal.schema import FILE
 from oborona.milter.state import prepare_state
 from oborona.recheck.ident import from_text, sign
 from tests.cli.journaled import LUNCH, journal, policy
@@ -102,7 +102,7 @@ def test_what_makes_no_sense_says_why_and_changes_nothing(
     run: Run, tmp_path: Path, words: tuple[str, ...], why: str
 ) -> None:
     assert why in run("personal", *words, status=2).stderr
-    if (tmp_path / "state" / FILE).exists():
+    if (tmp_path / "state" / state_files.PERSONS).exists():
         assert shown(run) == {"person": JOE, "strictness": 1.0, "contacts": 0, "entries": []}
 
 
@@ -120,7 +120,7 @@ def test_an_address_book_is_tried_and_taken(run: Run, tmp_path: Path) -> None:
     found = run("personal", "import", JOE, "-", "--dry-run", stdin=BOOK)
     assert found.stdout == f"{JOE}: 1 would be taken; 1 are no mail address\n"
     assert "-: line 3: 'nobody' is no mail address" in found.stderr
-    assert not (tmp_path / "state" / FILE).exists()
+    assert not (tmp_path / "state" / state_files.PERSONS).exists()
     told = json.loads(run("personal", "import", JOE, "-", "--json", stdin=BOOK).stdout)
     assert (told["format"], told["taken"], told["new"], told["passed_over"]) == ("csv", 1, 1, 1)
     assert run("personal", "import", JOE, "-", stdin=BOOK).stdout.startswith(f"{JOE}: 1 taken, 0 of them")
@@ -161,7 +161,7 @@ def test_a_file_that_is_none_is_refused_as_a_whole(run: Run, tmp_path: Path, oct
     assert run("personal", "import", JOE, str(file), status=os.EX_DATAERR).stderr.startswith(
         f"oborona: {file}: "
     )
-    assert not (tmp_path / "state" / FILE).exists()
+    assert not (tmp_path / "state" / state_files.PERSONS).exists()
     run("personal", "import", JOE, str(tmp_path / "none"), status=66)
 
 
@@ -221,7 +221,9 @@ def test_the_doctor_counts_and_says_what_is_wrong(run: Run, tmp_path: Path) -> N
     run("personal", "import", JOE, "-", stdin=b"E-mail\nbob@b.example\n")
     (fine,) = personal(asked)
     assert fine.words.endswith("1 persons, 1 entries, 1 contacts")
-    (tmp_path / "state" / FILE).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
+    (tmp_path / "state" / state_files.PERSONS).write_bytes(
+        b"not SQLite at all, but long enough to be looked at" * 100
+    )
     (wrong,) = personal(asked)
     assert wrong.state is State.FAIL
     assert "is damaged" in run("personal", "show", JOE, status=74).stderr

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from oborona import state_files
 from oborona.cli import main
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.schema import FILE as EVENTS
-from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.personal.store import Store
 
 NOW = 1_795_170_000.0
@@ -46,10 +45,10 @@ def test_traps_that_nobody_uses_are_counted(folder: Path) -> None:
 
 
 def test_an_address_that_writes_or_judges_is_no_trap(folder: Path) -> None:
-    with Store(folder / "state" / PERSONS) as store:
+    with Store(folder / "state" / state_files.PERSONS) as store:
         store.strict("old@b.example", 0.8)
         store.strict("ann@b.example", 0.8)
-    with Log(folder / "state" / EVENTS) as log:
+    with Log(folder / "state" / state_files.EVENTS) as log:
         events = [
             Event(what=What.PARDON, way=Way.SIEVE, time=NOW, person=f"{number}@trap.example")
             for number in range(30)
@@ -68,5 +67,5 @@ def test_an_address_that_writes_or_judges_is_no_trap(folder: Path) -> None:
 
 
 def test_a_broken_store_warns_of_nothing(folder: Path) -> None:
-    (folder / "state" / EVENTS).write_bytes(b"no store at all" * 100)
+    (folder / "state" / state_files.EVENTS).write_bytes(b"no store at all" * 100)
     assert "warning" not in check(folder)

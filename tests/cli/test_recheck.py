@@ -6,11 +6,11 @@ import json
 import time
 from pathlib import Path
 
+from oborona import state_files
 from oborona.milter import status
 from oborona.recheck.engine.loop import ALLOWED
 from oborona.recheck.ident import from_text
 from oborona.recheck.moves import Decision, Moves, State
-from oborona.recheck.moves_schema import FILE
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, journal, policy, run
 
 SPAM = '[[rule]]\nname = "EVERYTHING"\nwhen = "recipients > 0"\nscore = 120\nsay = "all of it"\n'
@@ -20,7 +20,7 @@ def decided(state: Path, ident: str, *, recipient: str = "bob@b.example") -> int
     """Write one move down."""
     number = from_text(ident)
     assert number is not None
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         one = Decision(
             message=number,
             recipient=recipient,
@@ -46,7 +46,7 @@ def test_a_dry_run_tells_and_changes_nothing(tmp_path: Path) -> None:
         "INBOX", "Junk", "EVERYTHING",
     )  # fmt: skip
     assert (lines[first]["then"], lines[first]["now"]) == ("accept", "spam")
-    assert not (state / FILE).exists()
+    assert not (state / state_files.MOVES).exists()
     plain = run(state, now, "recheck", "look", "--dry-run", "bob@b.example").stdout
     assert "2 copies checked, 2 would be moved" in plain
     assert "0 copies checked" in run(state, now, "recheck", "--dry-run", "eve@b.example").stdout
@@ -76,12 +76,12 @@ def test_moves_are_taken_back_by_message_and_by_time(tmp_path: Path) -> None:
     state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
     first, second = journal(state, folder, [LUNCH, LOTTERY])
     waits, done = decided(state, first), decided(state, second)
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         moves.issue([done], now=time.time())
         moves.settle(done, State.DONE, now=time.time())
     assert "1 taken back" in run(state, folder, "recheck", "undo", first).stdout
     assert json.loads(run(state, folder, "recheck", "undo", "--since", "1h", "--json").stdout)["moves"] == 1
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         one = moves.get(waits)
         assert one is not None
         assert one.state is State.UNDONE
@@ -96,7 +96,7 @@ def test_who_lets_go_on_what_has_not_stopped_lifts_no_limit(tmp_path: Path) -> N
     (first,) = journal(state, folder, [LUNCH])
     decided(state, first)
     assert "0 to be moved" in run(state, folder, "recheck", "resume").stdout
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         assert moves.cursor(ALLOWED) == 0
 
 
@@ -104,7 +104,7 @@ def test_moves_that_have_stopped_go_on_or_are_given_up(tmp_path: Path) -> None:
     state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
     first, second = journal(state, folder, [LUNCH, LOTTERY])
     decided(state, first)
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         moves.pause("600 messages of no campaign", now=time.time())
     said = run(state, folder, "recheck", "status").stdout
     assert "does not run" in said
@@ -112,11 +112,11 @@ def test_moves_that_have_stopped_go_on_or_are_given_up(tmp_path: Path) -> None:
     assert "600 messages of no campaign" in said
     assert "1 to be moved" in run(state, folder, "recheck", "resume").stdout
     decided(state, second)
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         assert moves.paused() is None
         moves.pause("again", now=time.time())
     assert "2 given up" in run(state, folder, "recheck", "discard").stdout
-    with Moves(state / FILE) as moves:
+    with Moves(state / state_files.MOVES) as moves:
         assert moves.paused() is None
         assert moves.counted() == {State.KEPT: 2}
 

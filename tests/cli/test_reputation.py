@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oborona import state_files
 from oborona.cli import doctor_pins, main, reputation_forgive
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
@@ -22,11 +23,9 @@ from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreFull
 from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_mark
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store as WordStore
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
-from oborona.milter.pinned.schema import FILE
 from oborona.milter.status import Status, write
 from oborona.recheck.ident import from_text
 from oborona.recheck.kept import Kept
@@ -270,7 +269,7 @@ def test_dry_runs_say_what_they_would_do_and_do_nothing(state: Path) -> None:
         ["clear", "192.0.2.1", "--reason", "x", "--counts"],
     ):
         assert "would be" in run(state, *words, "--dry-run").stdout
-    assert not (state / FILE).exists()
+    assert not (state / state_files.PINS).exists()
 
 
 def test_counts_are_forgotten_where_that_is_asked_for(state: Path) -> None:
@@ -343,7 +342,7 @@ def test_what_a_pardon_took_back_is_not_taken_back_again(state: Path) -> None:
     (ident,) = journal(state, [{"verdict": Action.REJECT, "shingles": pieces}])
     number = from_text(ident)
     assert number is not None
-    with WordStore(state / WORDS) as words:
+    with WordStore(state / state_files.FEEDBACK) as words:
         Effects(words).want([Wanted(forgiven_mark(number), Effect.FORGIVEN, pieces, 1.0)])
         assert (
             "an accepted not-spam report did it"
@@ -419,12 +418,12 @@ def test_no_store_no_state_and_a_damaged_one_are_said_in_one_line(tmp_path: Path
         "no state folder"
         in run(tmp_path / "other", "set", "192.0.2.1", "bad", "--reason", "x", status=2).stderr
     )
-    (state / FILE).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
+    (state / state_files.PINS).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
     for words in (["show", "192.0.2.1"], ["log"], ["set", "192.0.2.1", "bad", "--reason", "x"], ["top"]):
         refused = run(state, *words, status=74)
         assert "is damaged" in refused.stderr
         assert "Traceback" not in refused.output
-    assert "not SQLite" in (state / FILE).read_text(), "it is left where it is"
+    assert "not SQLite" in (state / state_files.PINS).read_text(), "it is left where it is"
 
 
 def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,7 +431,7 @@ def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [one.state for one in doctor_pins.pins(asked)] == [State.WARN]
     run(state, "set", "192.0.2.1", "bad", "--reason", "x")
     run(state, "set", "192.0.2.2", "good", "--reason", "x", "--for", "1d")
-    path = state / FILE
+    path = state / state_files.PINS
     assert list(doctor_pins.pins(asked)) == [
         Report("overrides", State.OK, f"{path}: 1 good, 1 bad in force, 1 of them without an end")
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from oborona import state_files
 from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_daemon import daemon
@@ -72,7 +73,7 @@ def test_there_is_none(tmp_path: Path) -> None:
 def test_one_is_forgotten_with_its_copy(state: Path) -> None:
     assert run(state, "remove", ONE).exit_code == 0
     assert [one.identity for one in kept.read(state, time.time())] == [OTHER]
-    assert [file.name for file in (state / kept.FOLDER).iterdir()] == [f"{OTHER}.json"]
+    assert [file.name for file in (state / state_files.SET_APART).iterdir()] == [f"{OTHER}.json"]
 
 
 @pytest.mark.parametrize("message", ["3" * 32, "../secret", "/etc/passwd", ""])

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
+from oborona import state_files
 from oborona.cli.surface import told_of_all
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import CounterWriter
 from oborona.message.shingles import Hasher, Type
 from oborona.recheck.moves import Moves
-from oborona.recheck.moves_schema import FILE as MOVES
 from oborona.secret import make
 from oborona.types import Amounts, Pieces
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, journal, policy, run
@@ -64,7 +64,7 @@ def site() -> Iterator[Path]:
         run(state, rules, "personal", "allow", "ann@b.example", "maria@c.example")
         run(state, rules, "signature", "add", "buy my pills now", "--reason", "x")
         run(state, rules, "reputation", "set", "192.0.2.7", "bad", "--reason", "x", "--for", "1d")
-        Moves(state / MOVES).close()
+        Moves(state / state_files.MOVES).close()
         yield folder
     finally:
         shutil.rmtree(folder)

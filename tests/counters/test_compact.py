@@ -14,12 +14,13 @@ from types import FrameType
 
 import pytest
 
+from oborona import state_files
 from oborona.counters import compact as compaction
-from oborona.counters.compact import COPY, Compacted, compact
-from oborona.counters.lmdb_store import DATA, U32, VERSION, VERSION_KEY
+from oborona.counters.compact import Compacted, compact
+from oborona.counters.lmdb_store import U32, VERSION, VERSION_KEY
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
-from oborona.counters.writer import LOCK, CounterWriter
+from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 from oborona.lock import hold
 from oborona.types import Amounts, Metric, Pieces, Shingle, Window
@@ -73,13 +74,13 @@ def in_another_process(work: Callable[[Path], object], directory: Path) -> None:
 
 
 async def test_the_file_shrinks_and_the_counts_stay(directory: Path) -> None:
-    before = (directory / DATA).stat()
+    before = (directory / state_files.COUNTERS_DATA).stat()
     done = compact(directory)
-    after = (directory / DATA).stat()
+    after = (directory / state_files.COUNTERS_DATA).stat()
     assert done == Compacted(before=before.st_size, after=after.st_size)
     assert after.st_size * 3 < before.st_size
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
-    assert not (directory / COPY).exists()
+    assert not (directory / state_files.COUNTERS_COMPACTING).exists()
     assert await counted(directory, KEPT) == {2}
     assert await counted(directory, PASSING) == {0}
     writer = CounterWriter(directory)
@@ -124,18 +125,21 @@ def test_killed_at_any_call_it_leaves_a_whole_store(directory: Path) -> None:
 
 def test_it_is_refused_while_a_writer_runs_and_stops_one_from_starting(directory: Path) -> None:
     ours = rf"oborona writer \(pid {os.getpid()}.*stop it first"
-    with hold(directory / LOCK, "oborona writer"), pytest.raises(StoreBusy, match=ours):
+    with hold(directory / state_files.COUNTERS_LOCK, "oborona writer"), pytest.raises(StoreBusy, match=ours):
         compact(directory)
-    with hold(directory / LOCK, compaction.PROGRAM), pytest.raises(StoreBusy, match=compaction.PROGRAM):
+    with (
+        hold(directory / state_files.COUNTERS_LOCK, compaction.PROGRAM),
+        pytest.raises(StoreBusy, match=compaction.PROGRAM),
+    ):
         CounterWriter(directory)
 
 
 async def test_without_room_the_store_stays(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "LEAST_ROOM", 1 << 60)
-    before = (directory / DATA).stat()
+    before = (directory / state_files.COUNTERS_DATA).stat()
     with pytest.raises(StoreFull, match="no room"):
         compact(directory)
-    assert os.path.samestat(before, (directory / DATA).stat())
+    assert os.path.samestat(before, (directory / state_files.COUNTERS_DATA).stat())
     assert await counted(directory, KEPT) == {2}
 
 
@@ -154,16 +158,16 @@ def test_another_store_than_ours_stays_as_it_is(directory: Path, found: int | No
         else:
             txn.put(VERSION_KEY, U32.pack(found))
     writer.close()
-    before = (directory / DATA).stat()
+    before = (directory / state_files.COUNTERS_DATA).stat()
     with pytest.raises(StoreError) as refused:
         compact(directory)
     assert isinstance(refused.value, StoreVersion) == (found is not None)
-    assert os.path.samestat(before, (directory / DATA).stat())
-    assert not (directory / COPY).exists()
+    assert os.path.samestat(before, (directory / state_files.COUNTERS_DATA).stat())
+    assert not (directory / state_files.COUNTERS_COMPACTING).exists()
 
 
 def test_a_damaged_store_is_refused_and_not_touched(directory: Path) -> None:
-    data = directory / DATA
+    data = directory / state_files.COUNTERS_DATA
     data.write_bytes(b"\0" * data.stat().st_size)
     with pytest.raises(StoreError, match="damaged"):
         compact(directory)
@@ -172,11 +176,11 @@ def test_a_damaged_store_is_refused_and_not_touched(directory: Path) -> None:
 
 def test_a_copy_of_an_unknown_format_is_refused(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "META_FORMAT", 999)
-    before = (directory / DATA).stat()
+    before = (directory / state_files.COUNTERS_DATA).stat()
     with pytest.raises(StoreError, match="format"):
         compact(directory)
-    assert os.path.samestat(before, (directory / DATA).stat())
-    assert not (directory / COPY).exists()
+    assert os.path.samestat(before, (directory / state_files.COUNTERS_DATA).stat())
+    assert not (directory / state_files.COUNTERS_COMPACTING).exists()
 
 
 def _compact(directory: Path) -> None:
@@ -222,7 +226,9 @@ def _kill_everywhere(directory: Path) -> None:
         assert found.records == len(KEPT)
         writer.close()
     assert deaths > 50, "it was killed nowhere"
-    assert not (directory / COPY).exists(), "the last one was not killed, and removed what others left"
+    assert not (directory / state_files.COUNTERS_COMPACTING).exists(), (
+        "the last one was not killed, and removed what others left"
+    )
 
 
 def _dies_at_call(directory: Path, number: int) -> bool:

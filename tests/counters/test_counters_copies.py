@@ -18,7 +18,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from oborona.counters.lmdb_store import DATA
+from oborona import state_files
 
 from .load import STORE, TABLE_BYTES, Nursery, misfits, open_writer
 
@@ -55,8 +55,13 @@ def running(tmp_path: Path) -> Iterator[Path]:
 def copied(store: Path, target: Path, pause_s: float) -> Path:
     """Copy as a backup does: the files as they are named, each from its beginning to its end."""
     target.mkdir()
-    shutil.copytree(store, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(DATA))
-    with (store / DATA).open("rb") as source, (target / DATA).open("wb") as copy:
+    shutil.copytree(
+        store, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(state_files.COUNTERS_DATA)
+    )
+    with (
+        (store / state_files.COUNTERS_DATA).open("rb") as source,
+        (target / state_files.COUNTERS_DATA).open("wb") as copy,
+    ):
         part = -(-os.fstat(source.fileno()).st_size // PARTS)
         while data := source.read(part):
             copy.write(data)
@@ -86,7 +91,7 @@ def test_a_torn_copy_is_set_aside_and_said_to_be_damaged(running: Path, tmp_path
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.endswith("records []\n")
         assert "was copied here" in ran.stderr
-        assert bool(list(store.glob(f"{DATA}.damaged-*"))) == (not is_sound)
+        assert bool(list(store.glob(f"{state_files.COUNTERS_DATA}.damaged-*"))) == (not is_sound)
         assert ("is damaged" in ran.stderr) == (not is_sound)
     assert torn
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.counters.lmdb_store import SPOOLS
+from oborona import state_files
 from oborona.counters.writer import DOORKEEPER_BYTES
 
 from .load import STORE, Nursery, found, misfits, open_writer
@@ -67,5 +67,5 @@ def test_no_flush_is_lost_or_counted_twice_whoever_is_killed(tmp_path: Path, nur
     # after so many deaths, and on a machine that has other work
     told = ("may now grow", "cut short", "all of it is read first", "s behind", "caught up")
     assert [line for line in reports if not any(words in line for words in told)] == []
-    assert list((tmp_path / STORE / SPOOLS).iterdir()) == []
+    assert list((tmp_path / STORE / state_files.COUNTERS_SPOOL).iterdir()) == []
     assert misfits(tmp_path / STORE) == []

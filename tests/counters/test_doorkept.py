@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oborona import state_files
 from oborona.counters import doorkept, record
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, FIRST_RECORD
@@ -114,12 +115,12 @@ def test_other_amounts_get_records_at_once(store: Store) -> None:
 @pytest.mark.parametrize("table_is", ["as it was", "never written", "half written"])
 def test_a_crash_leaves_what_the_store_says(store: Store, table_is: str) -> None:
     before = Path(f"{store.directory}.before")
-    shutil.copy(store.directory / doorkept.FILE, before)
+    shutil.copy(store.directory / state_files.DOORKEEPER, before)
     store.count(*(Shingle(8, number) for number in range(500)))
     store.count(*(Shingle(8, number) for number in range(200, 300)))
     assert store.notes() == 2
     store.kill()
-    table = store.directory / doorkept.FILE
+    table = store.directory / state_files.DOORKEEPER
     if table_is == "never written":
         shutil.copy(before, table)
     elif table_is == "half written":
@@ -217,7 +218,7 @@ def test_a_table_that_is_not_the_stores_is_begun_anew(store: Store, damage: str)
     store.count(ONCE, TWICE)
     store.count(TWICE)
     store.writer.close()
-    table = store.directory / doorkept.FILE
+    table = store.directory / state_files.DOORKEEPER
     if damage == "gone":
         table.unlink()
     elif damage == "cut":
@@ -238,12 +239,12 @@ def test_another_size_begins_anew_and_off_drops_it(store: Store) -> None:
     store.count(ONCE, TWICE)
     store.writer.close()
     store.open(2 * SIZE + 5)
-    assert (store.directory / doorkept.FILE).stat().st_size == 4096 + 2 * SIZE
+    assert (store.directory / state_files.DOORKEEPER).stat().st_size == 4096 + 2 * SIZE
     assert store.seen(ONCE) == [0]
     store.count(ONCE)
     store.writer.close()
     store.open(0)
-    assert not (store.directory / doorkept.FILE).exists()
+    assert not (store.directory / state_files.DOORKEEPER).exists()
     assert (store.seen(ONCE), store.notes(), len(store.reports)) == ([0], 0, 2)
     store.count(ONCE)
     assert store.records() == 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from oborona.counters.lmdb_store import DATA
+from oborona import state_files
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S
@@ -40,7 +40,7 @@ class Size(NamedTuple):
 def size(writer: CounterWriter) -> Size:
     stat = writer.environment.stat()
     used = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
-    return Size((writer.directory / DATA).stat().st_size, used, stat["entries"])
+    return Size((writer.directory / state_files.COUNTERS_DATA).stat().st_size, used, stat["entries"])
 
 
 @pytest.mark.slow

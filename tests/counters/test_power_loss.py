@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import pytest
 
+from oborona import state_files
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import DATA, LOCKS
 from oborona.counters.spool import SUFFIX
 from oborona.counters.store import LmdbCounters
 from oborona.types import Amounts, Pieces, Shingle
@@ -167,8 +167,12 @@ def test_the_record_is_what_is_on_the_disk(root: Path, recording: Recording, tmp
     for call in recorded.calls:
         recorded.disk.tell(call)
     recorded.disk.whole(tmp_path / "whole")
-    names = [path.relative_to(root) for path in root.rglob("*") if path.is_file() and path.name != LOCKS]
-    assert Path(STORE, DATA) in names
+    names = [
+        path.relative_to(root)
+        for path in root.rglob("*")
+        if path.is_file() and path.name != state_files.COUNTERS_READERS
+    ]
+    assert Path(STORE, state_files.COUNTERS_DATA) in names
     same, different, missing = filecmp.cmpfiles(
         root, tmp_path / "whole", list(map(str, names)), shallow=False
     )

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.counters.doorkept import FILE as TABLE
-from oborona.counters.lmdb_store import DATA, SPOOLS
+from oborona import state_files
 from oborona.counters.snapshot import StoreSnapshot
 
 from .load import STORE, TABLE_SYNC_S, Nursery, found, misfits, open_writer
@@ -73,7 +72,7 @@ def test_a_store_that_nobody_has_begun(tmp_path: Path) -> None:
     snapshot = StoreSnapshot(tmp_path / "none")
     snapshot.copy(tmp_path / "copy")
     snapshot.close()
-    assert [path.name for path in (tmp_path / "copy").iterdir()] == [SPOOLS]
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == [state_files.COUNTERS_SPOOL]
     assert snapshot.version == 0
 
 
@@ -83,4 +82,8 @@ def test_a_store_at_rest(tmp_path: Path) -> None:
     snapshot = StoreSnapshot(tmp_path / STORE)
     snapshot.copy(tmp_path / "copy")
     snapshot.close()
-    assert {path.name for path in (tmp_path / "copy").iterdir()} == {SPOOLS, DATA, TABLE}
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {
+        state_files.COUNTERS_SPOOL,
+        state_files.COUNTERS_DATA,
+        state_files.DOORKEEPER,
+    }

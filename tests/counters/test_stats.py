@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.counters.backlog import Waiting, lag_s, waiting
-from oborona.counters.lmdb_store import DATA, SPOOLS, TAKES_NOTHING, begin, positions
+from oborona.counters.lmdb_store import TAKES_NOTHING, begin, positions
 from oborona.counters.spool import MODE
 from oborona.counters.stats import look
 from oborona.counters.store import LmdbCounters
 from oborona.counters.walk import Share
-from oborona.counters.writer import LOCK, CounterWriter
+from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreError
 from oborona.lock import hold
 from oborona.types import Amounts, Pieces, Prefix, Shingle
@@ -32,7 +33,7 @@ def of(writer: CounterWriter) -> list[Waiting]:
 
 
 def spool_bytes(directory: Path) -> int:
-    return sum(path.stat().st_size for path in (directory / SPOOLS).iterdir())
+    return sum(path.stat().st_size for path in (directory / state_files.COUNTERS_SPOOL).iterdir())
 
 
 def test_what_is_flushed_waits_until_it_is_applied(writer: CounterWriter) -> None:
@@ -78,7 +79,7 @@ def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(writer: C
 
 @pytest.mark.parametrize("damage", [b"", b"XXXX", struct.pack("<4sH", b"OBSP", 1)])
 def test_a_damaged_spool_waits_since_nobody_knows_when(writer: CounterWriter, damage: bytes) -> None:
-    spools = writer.directory / SPOOLS
+    spools = writer.directory / state_files.COUNTERS_SPOOL
     spools.mkdir()
     path = spools / f"worker-0.{'0' * 20}.00000001.spool"
     path.touch(MODE)
@@ -89,7 +90,7 @@ def test_a_damaged_spool_waits_since_nobody_knows_when(writer: CounterWriter, da
 
 
 def test_a_spool_that_cannot_be_read_is_an_error(writer: CounterWriter) -> None:
-    spools = writer.directory / SPOOLS
+    spools = writer.directory / state_files.COUNTERS_SPOOL
     spools.mkdir()
     (spools / f"worker-0.{'0' * 20}.00000001.spool").mkdir()
     with pytest.raises(StoreError, match="cannot read the spools"):
@@ -106,10 +107,10 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
     writer.step(NOON)
     worker.close()
     writer.close()
-    with hold(tmp_path / LOCK, "a writer"):
+    with hold(tmp_path / state_files.COUNTERS_LOCK, "a writer"):
         found = look(tmp_path, NOON + 1, types=True)
     assert (found.directory, found.version, found.records) == (str(tmp_path), TAKES_NOTHING, 325)
-    assert found.file_bytes == (tmp_path / DATA).stat().st_size
+    assert found.file_bytes == (tmp_path / state_files.COUNTERS_DATA).stat().st_size
     assert (
         found.used_bytes == (found.pages.leaf + found.pages.branch + found.pages.overflow) * found.pages.bytes
     )

@@ -13,9 +13,10 @@ from pathlib import Path
 import lmdb
 import pytest
 
+from oborona import state_files
 from oborona.counters import trust
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import DATA, Damaged, Reader, missing
+from oborona.counters.lmdb_store import Damaged, Reader, missing
 from oborona.counters.lmdb_write import WriteSide
 from oborona.counters.writer import CounterWriter
 
@@ -59,7 +60,7 @@ def test_one_that_was_copied(tmp_path: Path) -> None:
 
 def test_one_whose_note_is_no_note(tmp_path: Path) -> None:
     reports_of_opening(tmp_path, "second")
-    (tmp_path / trust.NOTE).write_bytes(b"\0" * 60)
+    (tmp_path / state_files.COUNTERS_NOTE).write_bytes(b"\0" * 60)
     assert len(reports_of_opening(tmp_path, "second")) == 1
     assert reports_of_opening(tmp_path, "second") == []
 
@@ -96,12 +97,12 @@ def test_one_without_syncs_where_nobody_says_which_run_of_the_machine_it_is(
 def test_a_page_that_is_not_what_it_should_be_sets_a_copy_aside(tmp_path: Path) -> None:
     reports_of_opening(tmp_path / "here", "second")
     shutil.copytree(tmp_path / "here", tmp_path / "there")
-    path = tmp_path / "there" / DATA
+    path = tmp_path / "there" / state_files.COUNTERS_DATA
     sound = path.read_bytes()
     assert len(sound) > 2 * PAGE
     path.write_bytes(sound[: 2 * PAGE] + b"\xff" * (len(sound) - 2 * PAGE))
     reports_of_opening(tmp_path / "there", "second")
-    assert len(list((tmp_path / "there").glob(f"{DATA}.damaged-*"))) == 1
+    assert len(list((tmp_path / "there").glob(f"{state_files.COUNTERS_DATA}.damaged-*"))) == 1
 
 
 @pytest.fixture
@@ -129,15 +130,15 @@ def write_and_die(directory: Path) -> None:
 
 
 def test_a_page_that_ends_its_writers_does_so_twice(large: Path) -> None:
-    break_branches(large / DATA)
+    break_branches(large / state_files.COUNTERS_DATA)
     for _ in range(2):
         assert write(large).returncode == -signal.SIGABRT
-        assert list(large.glob(f"{DATA}.damaged-*")) == []
+        assert list(large.glob(f"{state_files.COUNTERS_DATA}.damaged-*")) == []
     third = write(large)
     assert (third.returncode, third.stdout) == (0, "0\n")
     assert "all of it is read first" in third.stderr
     assert "is damaged" in third.stderr
-    assert len(list(large.glob(f"{DATA}.damaged-*"))) == 1
+    assert len(list(large.glob(f"{state_files.COUNTERS_DATA}.damaged-*"))) == 1
     fourth = write(large)
     assert (fourth.returncode, fourth.stderr) == (0, "")
 
@@ -155,8 +156,8 @@ def test_a_sound_one_whose_writers_were_killed_is_read_and_kept(large: Path) -> 
 def test_a_minute_of_writing_ends_the_row(large: Path) -> None:
     for _ in range(2):
         write_and_die(large)
-    noted = (large / trust.NOTE).stat().st_mtime
-    os.utime(large / DATA, (noted + trust.RUN_S,) * 2)
+    noted = (large / state_files.COUNTERS_NOTE).stat().st_mtime
+    os.utime(large / state_files.COUNTERS_DATA, (noted + trust.RUN_S,) * 2)
     assert reports_of_opening(large, "second") == []
 
 
@@ -174,7 +175,7 @@ def test_an_error_while_writing_has_it_read_when_it_is_opened_again(large: Path)
 
 
 def test_one_that_was_emptied_is_begun_anew_and_this_is_said(large: Path) -> None:
-    os.truncate(large / DATA, 0)
+    os.truncate(large / state_files.COUNTERS_DATA, 0)
     [report] = reports_of_opening(large, "second")
     assert "a new store is begun" in report
     assert reports_of_opening(large, "second") == []
@@ -214,8 +215,8 @@ def test_a_writer_leaves_none_that_is_shorter_than_its_pages(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("length", [2 * PAGE, 5 * PAGE])
 def test_one_that_was_cut_is_refused_by_readers(large: Path, length: int) -> None:
-    os.truncate(large / DATA, length)
+    os.truncate(large / state_files.COUNTERS_DATA, length)
     reader = Reader(large)
     with pytest.raises(Damaged, match="shorter than its pages"), reader.transaction():
         pass
-    assert (large / DATA).stat().st_size == length
+    assert (large / state_files.COUNTERS_DATA).stat().st_size == length

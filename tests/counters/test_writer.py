@@ -13,8 +13,9 @@ from pathlib import Path
 import lmdb
 import pytest
 
+from oborona import state_files
 from oborona.counters import lmdb_store, record
-from oborona.counters.lmdb_store import DATA, U32, VERSION_KEY, set_aside
+from oborona.counters.lmdb_store import U32, VERSION_KEY, set_aside
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.counters.writer import CounterWriter
@@ -133,7 +134,7 @@ async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
     writer.step(NOON)
     worker.close()
     writer.close()
-    data = writer.directory / DATA
+    data = writer.directory / state_files.COUNTERS_DATA
     damaged = harm(data.read_bytes())
     data.write_bytes(damaged)
     again = CounterWriter(writer.directory)
@@ -164,7 +165,7 @@ async def test_a_data_file_that_is_taken_away_costs_no_descriptor(
         worker.flush(NOON)
         writer.step(NOON)
         held.append(opened())
-        (writer.directory / DATA).unlink()
+        (writer.directory / state_files.COUNTERS_DATA).unlink()
     writer.step(NOON)
     assert held == [held[0]] * 3
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.counters.store import LmdbCounters
 from oborona.message.hashing import Hasher, Type
 from oborona.message.sender_pieces import client_network
-from oborona.milter.stores import COUNTERS
 from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Pieces
 from tests.exim.site import GTUBE, NAME, Site, letter
@@ -163,7 +162,7 @@ def remember(site: Site, ip: str) -> None:
     state = site.oborona.state
     keys = Hasher(secret.load(state).shingles)
     of = (keys.shingle(Type.CLIENT_IP, ip), keys.shingle(Type.CLIENT_NETWORK, client_network(ip)))
-    counters = LmdbCounters(state / COUNTERS, "test")
+    counters = LmdbCounters(state / state_files.COUNTERS, "test")
     counters.add(Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600)
     counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
     counters.flush(time.time())

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from oborona import state_files
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available
@@ -136,7 +136,7 @@ def test_a_login_is_told_as_it_is(exim: Exim, site: Site, number: int) -> None:
 
 async def logins(site: Site, ident: str) -> list[str]:
     """Return the login that the journal has of a message, nothing until it is written."""
-    async with await Reader.open(site.oborona.state / JOURNAL) as journal:
+    async with await Reader.open(site.oborona.state / state_files.JOURNAL) as journal:
         entry = await journal.get(from_text(ident) or 0)
         return [] if entry is None else [entry.login]
 

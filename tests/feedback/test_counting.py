@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona import sqlite_file
+from oborona import sqlite_file, state_files
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.spooled import Spooled
 from oborona.counters.stored import open_reader
@@ -28,7 +28,6 @@ from oborona.feedback.connection import Connection
 from oborona.feedback.counting import KEPT_S, Counting, amounts_of
 from oborona.feedback.ledger import Change, Ledger
 from oborona.feedback.lessons import Lessons, Snapshot
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store, packed
 from oborona.feedback.word import Kind, Source, State, Word
 from oborona.types import Amounts, Metric, Pieces, Shingle, Window
@@ -74,7 +73,7 @@ def counters() -> Kept:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / FILE) as made:
+    with Store(tmp_path / state_files.FEEDBACK) as made:
         yield made
 
 
@@ -153,7 +152,7 @@ def test_what_cannot_be_learned_counts_nothing(store: Store, counters: Kept, tmp
     counting, one = Counting(counters), word(1, Kind.SPAM)
     store.add([one], now=NOW)
     run(counting, store)
-    with Lessons(tmp_path / FILE) as lessons, lessons.transaction():
+    with Lessons(tmp_path / state_files.FEEDBACK) as lessons, lessons.transaction():
         lessons.refuse(1, "of another layout", NOW)
     run(counting, store)
     assert counted_of(counters, one) == [Amounts()]
@@ -165,7 +164,7 @@ def test_a_roll_back_takes_the_counts_with_it_and_brings_them_back_where_they_we
 ) -> None:
     counting = Counting(counters)
     words = [word(number, Kind.SPAM) for number in range(2)]
-    with Lessons(tmp_path / FILE) as lessons:
+    with Lessons(tmp_path / state_files.FEEDBACK) as lessons:
         for number, one in enumerate(words, 1):
             store.add([one], now=NOW)
             with lessons.transaction():
@@ -258,7 +257,7 @@ def test_a_word_that_is_forgotten_is_no_longer_remembered_to_count(store: Store,
 def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path, counters: Kept) -> None:
     """What was counted then has no time: it stays, and is not taken back from anywhere."""
     words = mixed(4)
-    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as db:
+    with closing(sqlite3.connect(tmp_path / state_files.FEEDBACK, isolation_level=None)) as db:
         shared = schema.SHARED.format
         sqlite_file.migrate(db, shared._replace(migrations=shared.migrations[:1]))
         for ident, one in enumerate(words, 1):
@@ -271,7 +270,7 @@ def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path,
                 "INSERT INTO example VALUES (?, ?, 0, 'x', ?, ?)",
                 (ident, one.kind, one.features, packed(one.pieces)),
             )
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         assert held(store) == {2: 0, 3: 0}
         run(Counting(counters), store)
         assert held(store) == {2: 1, 3: 1}
@@ -284,7 +283,7 @@ def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path,
 def test_a_counter_that_is_killed_again_and_again_never_counts_twice(tmp_path: Path) -> None:
     """The real spool and store: what is not in doubt is exactly what stands, and doubt adds at most what is in it."""
     words, drawn, directory = mixed(150), random.Random(3), tmp_path / "counters"
-    Store(tmp_path / FILE).close()
+    Store(tmp_path / state_files.FEEDBACK).close()
     started: list[subprocess.Popen[str]] = []
     try:
         for first in range(0, 150, 30):
@@ -297,7 +296,7 @@ def test_a_counter_that_is_killed_again_and_again_never_counts_twice(tmp_path: P
             started.append(process)
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            with Store(tmp_path / FILE) as store:
+            with Store(tmp_path / state_files.FEEDBACK) as store:
                 for one in words[first : first + 30]:
                     store.add([one], now=NOW)
                 store.take_back(range(max(first - 9, 1), first + 9), reason="x", by="ann", now=NOW)
@@ -311,7 +310,7 @@ def test_a_counter_that_is_killed_again_and_again_never_counts_twice(tmp_path: P
             assert process.stdout is not None
             process.stdout.close()
     spooled = Spooled(directory, "last")
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         run(Counting(spooled), store)
         ledger = held(store)
     spooled.close()
@@ -344,7 +343,7 @@ def _read(counters: object, shingles: list[Shingle]) -> list[list[int]]:
 def test_a_file_of_before_events_keeps_its_words_and_takes_those_of_events(
     tmp_path: Path, counters: Kept
 ) -> None:
-    shared, path = schema.SHARED.format, tmp_path / FILE
+    shared, path = schema.SHARED.format, tmp_path / state_files.FEEDBACK
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         sqlite_file.migrate(db, shared._replace(migrations=shared.migrations[:2]))
         db.execute(

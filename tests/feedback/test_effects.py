@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.counters.memory import MemoryCounters
 from oborona.feedback.counting import KEPT_S, Counting
 from oborona.feedback.effects import Effect, Effects, Wanted
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.types import Amounts, Pieces, Prefix, Shingle, Window
 from tests.feedback.words import NOW
@@ -29,7 +29,7 @@ class Kept(MemoryCounters):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / FILE) as made:
+    with Store(tmp_path / state_files.FEEDBACK) as made:
         yield made
 
 

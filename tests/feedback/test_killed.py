@@ -8,9 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from oborona.feedback.schema import FILE
+from oborona import state_files
 from oborona.feedback.store import Store
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import HEADER_BYTES, WeightsFile
 from oborona.feedback.word import State
 from tests.feedback.words import NOW, mixed, settle, teach, trainer
@@ -42,7 +41,7 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
         try:
             teach(state, words[first : first + 40])
             if first == 200:
-                with Store(state / FILE) as store:
+                with Store(state / state_files.FEEDBACK) as store:
                     store.take_back(TAKEN_BACK, reason="test", by="ann", now=NOW)
             time.sleep(drawn.random() * 0.15)
         finally:
@@ -51,7 +50,7 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
             assert process.stdout is not None
             process.stdout.close()
     one = settle(trainer(state))
-    with Store(state / FILE) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         states = store.states(range(1, WORDS + 1))
     assert {ident for ident, found in states.items() if found is not State.LEARNED} == set(TAKEN_BACK)
     (tmp_path / "b").mkdir()
@@ -59,7 +58,7 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
     other = settle(trainer(tmp_path / "b"))
     for field in ("spam", "ham", "calibration"):
         assert getattr(one.header, field) == getattr(other.header, field)
-    a, b = (WeightsFile(tmp_path / each / WEIGHTS).image()[HEADER_BYTES:] for each in "ab")
+    a, b = (WeightsFile(tmp_path / each / state_files.WEIGHTS).image()[HEADER_BYTES:] for each in "ab")
     assert a == b
     one.close()
     other.close()

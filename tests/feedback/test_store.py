@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreFull, StoreVersion
 from oborona.feedback import schema
 from oborona.feedback.connection import Connection
 from oborona.feedback.lessons import Lessons
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store, packed, unpacked
 from oborona.feedback.word import Heard, Kind, Source, State, Word
 from oborona.types import Shingle
@@ -23,7 +23,7 @@ from tests.feedback.words import NOW, mixed, teach, word
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / FILE) as opened:
+    with Store(tmp_path / state_files.FEEDBACK) as opened:
         yield opened
 
 
@@ -91,7 +91,7 @@ def test_hostile_persons_are_texts_like_others(store: Store, person: str) -> Non
 
 
 def test_nothing_of_a_batch_is_kept_when_the_disk_is_full(tmp_path: Path) -> None:
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         store.add(mixed(3), now=NOW)
         ((pages,),) = store.rows("PRAGMA page_count")
         store.rows(f"PRAGMA max_page_count = {pages + 3}")
@@ -109,16 +109,19 @@ def _learner(path: Path, numbers: range) -> None:
 
 
 def test_many_processes_write_at_once_and_each_word_is_there_once(tmp_path: Path) -> None:
-    Store(tmp_path / FILE).close()
+    Store(tmp_path / state_files.FEEDBACK).close()
     forking = multiprocessing.get_context("spawn")
     overlapping = [range(30), range(10, 40), range(20, 50)]
-    processes = [forking.Process(target=_learner, args=(tmp_path / FILE, numbers)) for numbers in overlapping]
+    processes = [
+        forking.Process(target=_learner, args=(tmp_path / state_files.FEEDBACK, numbers))
+        for numbers in overlapping
+    ]
     for process in processes:
         process.start()
     for process in processes:
         process.join(60)
         assert process.exitcode == 0
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         assert store.rows("SELECT count(*), count(DISTINCT digest) FROM word") == [(50, 50)]
 
 
@@ -126,13 +129,13 @@ def test_a_long_queue_is_written_and_taken_quickly(tmp_path: Path) -> None:
     """100,000 words wait; taking the next does not look at all of them."""
     one = word(1, Kind.SPAM)
     small = msgspec.structs.replace(one, features=b".", pieces=())
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         for first in range(0, 100_000, 10_000):
             batch = [
                 msgspec.structs.replace(small, digest=n.to_bytes(16)) for n in range(first, first + 10_000)
             ]
             store.add(batch, now=NOW)
-    with Lessons(tmp_path / FILE) as lessons:
+    with Lessons(tmp_path / state_files.FEEDBACK) as lessons:
         began = time.process_time()
         for _ in range(100):
             assert len(lessons.waiting(50_000, 20)) == 20
@@ -140,7 +143,7 @@ def test_a_long_queue_is_written_and_taken_quickly(tmp_path: Path) -> None:
 
 
 def test_other_peoples_files_newer_ones_and_damaged_ones_are_told_apart(tmp_path: Path) -> None:
-    path = tmp_path / FILE
+    path = tmp_path / state_files.FEEDBACK
     with pytest.raises(StoreError, match="nothing was trained yet"):
         Store(path, make=False)
     with Connection(path) as ours:

@@ -7,13 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
-from oborona.feedback.relearning import BASE
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.feedback.trainer import Trainer
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import HEADER_BYTES, WeightsFile
 from oborona.feedback.word import Kind, State, Word
 from oborona.policy.models.content.features import Features
@@ -29,7 +27,7 @@ def learned(state: Path, words: list[Word], *, kept: int = 1000) -> Trainer:
 
 def weights(state: Path) -> bytes:
     """The weights that workers see."""
-    return WeightsFile(state / WEIGHTS).image()[HEADER_BYTES:]
+    return WeightsFile(state / state_files.WEIGHTS).image()[HEADER_BYTES:]
 
 
 def test_what_is_written_down_is_learned_in_order_and_told(tmp_path: Path) -> None:
@@ -40,8 +38,8 @@ def test_what_is_written_down_is_learned_in_order_and_told(tmp_path: Path) -> No
     before = weights(tmp_path)
     settle(one)
     assert weights(tmp_path) != before
-    assert WeightsFile(tmp_path / WEIGHTS).header == one.header
-    with Store(tmp_path / FILE) as store:
+    assert WeightsFile(tmp_path / state_files.WEIGHTS).header == one.header
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         assert set(store.states(idents).values()) == {State.LEARNED}
         assert all(store.get(ident).margin is not None for ident in idents)
     one.close()
@@ -66,7 +64,7 @@ def test_what_is_taken_back_leaves_no_trace_bit_for_bit(tmp_path: Path, *, snaps
     else:
         one = learned(state, words)
     before = weights(state)
-    with Store(state / FILE) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         assert store.take_back([number + 1 for number in gone], reason="test", by="ann", now=NOW) == [
             number + 1 for number in gone
         ]
@@ -87,7 +85,7 @@ def test_what_is_taken_back_leaves_no_trace_bit_for_bit(tmp_path: Path, *, snaps
 def test_learning_goes_on_while_weights_are_made_anew_and_is_in_them(tmp_path: Path) -> None:
     words = mixed(90)
     one = learned(tmp_path / "a", words[:60])
-    with Store(tmp_path / "a" / FILE) as store:
+    with Store(tmp_path / "a" / state_files.FEEDBACK) as store:
         store.take_back([5], reason="test", by="ann", now=NOW)
     one.step()
     assert one.relearning is not None
@@ -122,7 +120,7 @@ def test_a_roll_back_gives_the_weights_of_then_and_can_be_undone(tmp_path: Path)
     one = trainer(tmp_path)
     newest, first = one.lessons.snapshots()
     assert (first.position, newest.position) == (30, 60)
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         assert store.roll_back(first.id, by="ann", now=NOW) == (30, 0)
         settle(one)
         assert weights(tmp_path) == then
@@ -140,7 +138,7 @@ def test_a_roll_back_does_not_bring_back_what_was_taken_back(tmp_path: Path) -> 
     learned(tmp_path / "a", mixed(30)).close()
     one = learned(tmp_path / "a", mixed(10, first=30))
     (first,) = one.lessons.snapshots()
-    with Store(tmp_path / "a" / FILE) as store:
+    with Store(tmp_path / "a" / state_files.FEEDBACK) as store:
         store.take_back([5], reason="test", by="ann", now=NOW)
         store.roll_back(first.id, by="ann", now=NOW)
     settle(one)
@@ -161,7 +159,7 @@ def test_weights_from_scratch_are_of_the_examples_that_are_kept_alone(tmp_path: 
         one.lessons.forget_examples(100, 300, 50)
     assert {kind: len(one.lessons.kept(kind, 1000)) for kind in Kind} == {Kind.SPAM: 110, Kind.HAM: 110}
     gone = one.lessons.kept(Kind.SPAM, 100)[:5]
-    with Store(state / FILE) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         store.take_back(gone, reason="test", by="ann", now=NOW)
     one.lessons.ask_anew()
     settle(one)
@@ -179,12 +177,12 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, caplog: pytest.LogCap
     learned(tmp_path, mixed(30)).close()
     learned(tmp_path, mixed(10, first=30)).close()
     wanted = weights(tmp_path)
-    newest = max((tmp_path / snapshots.FOLDER).iterdir())
+    newest = max((tmp_path / state_files.WEIGHTS_SNAPSHOTS).iterdir())
     newest.write_bytes(newest.read_bytes()[:-10])
     one = trainer(tmp_path)
     assert "passed over" in caplog.text
     assert weights(tmp_path) == wanted
-    for each in (tmp_path / snapshots.FOLDER).iterdir():
+    for each in (tmp_path / state_files.WEIGHTS_SNAPSHOTS).iterdir():
         each.write_bytes(b"nothing")
     one.close()
     settle(trainer(tmp_path)).close()
@@ -197,7 +195,7 @@ def test_features_of_another_version_are_refused(tmp_path: Path) -> None:
     with one.lessons.transaction() as db:
         db.execute("UPDATE example SET layout = 'older'")
     settle(one)
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         found = store.get(ident)
     assert (found.state, found.reason) == (
         State.REFUSED,
@@ -213,7 +211,7 @@ def test_damaged_features_are_refused_and_the_next_word_is_learned(tmp_path: Pat
     with one.lessons.transaction() as db:
         db.execute("UPDATE example SET features = ? WHERE id = ?", (b"\xff" * 9, idents[1]))
     settle(one)
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         states = store.states(idents)
     assert [states[ident] for ident in idents] == [State.LEARNED, State.REFUSED, State.LEARNED]
     assert one.header.spam + one.header.ham == 2
@@ -224,12 +222,14 @@ def test_a_base_is_learned_on_top_of(tmp_path: Path) -> None:
     there = learned(tmp_path / "there", mixed(40))
     here = tmp_path / "here"
     here.mkdir()
-    snapshots.write(here / BASE, WeightsFile(tmp_path / "there" / WEIGHTS).image(), b"")
+    snapshots.write(
+        here / state_files.WEIGHTS_BASE, WeightsFile(tmp_path / "there" / state_files.WEIGHTS).image(), b""
+    )
     one = learned(here, mixed(6, first=40))
     assert (one.header.base_spam, one.header.base_ham, one.header.spam, one.header.ham) == (20, 20, 3, 3)
     assert one.header.base == there.header.version
     assert weights(here) != weights(tmp_path / "there")
-    with Store(here / FILE) as store:
+    with Store(here / state_files.FEEDBACK) as store:
         store.take_back(range(1, 7), reason="test", by="ann", now=NOW)
     settle(one)
     assert weights(here) == weights(tmp_path / "there")
@@ -264,7 +264,7 @@ def test_mail_that_is_taught_sorted_is_learned_mixed(tmp_path: Path) -> None:
     assert one.header.epoch == 1
     in_turn = learned(tmp_path / "b", words[:160])
     for header, state in ((one.header, tmp_path / "a"), (in_turn.header, tmp_path / "b")):
-        file = WeightsFile(state / WEIGHTS)
+        file = WeightsFile(state / state_files.WEIGHTS)
         wrong = [
             each
             for each in words[160:]
@@ -291,7 +291,7 @@ def test_what_people_change_rests_between_and_what_an_admin_asks_for_does_not(tm
         now[0] += 10.0  # what it takes
         settle(one)
     assert one.header.epoch == 1  # the second time it rests
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         store.take_back([1], reason="test", by="ann", now=NOW)
     settle(one)
     assert one.header.epoch == 2

@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.feedback.hearing import heard
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.feedback.trainer import Trainer
 from oborona.feedback.word import Kind, Source, Word
@@ -70,5 +70,5 @@ def settle(one: Trainer) -> Trainer:
 
 def teach(state: Path, words: list[Word]) -> list[int]:
     """Write words down; return their ids."""
-    with Store(state / FILE) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         return [one.id for one in store.add(words, now=NOW)]

@@ -34,6 +34,7 @@ EVERYONE = {
     "lock",
     "secret",
     "begun",
+    "state_files",
     "sqlite_file",
     "sqlite_damage",
     "whole_file",

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.feedback.schema import FILE
+from oborona import state_files
 from oborona.feedback.store import Store
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.word import Kind
 from oborona.message.parse import parse
 from oborona.milter.content_model import Taught
@@ -22,7 +21,7 @@ NOBODY = Envelope()
 
 @pytest.fixture
 def model(tmp_path: Path) -> Taught:
-    return Taught(tmp_path / WEIGHTS, least=10)
+    return Taught(tmp_path / state_files.WEIGHTS, least=10)
 
 
 def probability(opinion: Opinion) -> float:
@@ -59,7 +58,7 @@ def test_it_follows_what_is_learned_and_weights_that_are_made_anew(tmp_path: Pat
     settle(one)
     after = model.read(SPAM, NOBODY)
     assert after.margin < before.margin
-    with Store(tmp_path / FILE) as store:
+    with Store(tmp_path / state_files.FEEDBACK) as store:
         store.take_back([ident], reason="test", by="ann", now=NOW)
     settle(one)
     again = model.read(SPAM, NOBODY)
@@ -87,16 +86,16 @@ def test_a_file_that_is_none_makes_it_silent_and_a_whole_one_speak_again(
     teach(tmp_path, mixed(40))
     settle(trainer(tmp_path)).close()
     spoken = model.read(SPAM, NOBODY)
-    whole = (tmp_path / WEIGHTS).read_bytes()
+    whole = (tmp_path / state_files.WEIGHTS).read_bytes()
     fresh = tmp_path / "fresh"
     fresh.write_bytes(octets)
-    fresh.replace(tmp_path / WEIGHTS)
+    fresh.replace(tmp_path / state_files.WEIGHTS)
     for _ in range(3):
         assert model.read(SPAM, NOBODY) == UNTAUGHT
     assert model.trouble
     assert len(caplog.records) == 1
     fresh.write_bytes(whole)
-    fresh.replace(tmp_path / WEIGHTS)
+    fresh.replace(tmp_path / state_files.WEIGHTS)
     assert model.read(SPAM, NOBODY) == spoken
     assert not model.trouble
 
@@ -106,10 +105,10 @@ def test_a_file_cut_short_in_place_is_noticed_before_it_is_read(tmp_path: Path, 
     teach(tmp_path, mixed(40))
     settle(trainer(tmp_path)).close()
     assert model.read(SPAM, NOBODY).probability is not None
-    with (tmp_path / WEIGHTS).open("r+b") as file:
+    with (tmp_path / state_files.WEIGHTS).open("r+b") as file:
         file.truncate(8192)
     assert model.read(SPAM, NOBODY) == UNTAUGHT
-    (tmp_path / WEIGHTS).unlink()
+    (tmp_path / state_files.WEIGHTS).unlink()
     assert model.read(SPAM, NOBODY) == UNTAUGHT
 
 

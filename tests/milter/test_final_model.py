@@ -13,13 +13,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_model import final
 from oborona.cli.report import State
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
 from oborona.milter import final_model, status
-from oborona.milter.final_model import FILE, FollowedFinal
+from oborona.milter.final_model import FollowedFinal
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
@@ -52,7 +53,7 @@ LIVE = "[final]\nmode = 'live'\nspam = 0.9\n"
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     (tmp_path / "state").mkdir()
-    return tmp_path / "state" / FILE
+    return tmp_path / "state" / state_files.FINAL_MODEL
 
 
 def put(path: Path, octets: bytes) -> None:

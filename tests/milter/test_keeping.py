@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.milter.keeping import keep_all
 from oborona.recheck import schema
-from oborona.recheck.index import FOLDER, Index
+from oborona.recheck.index import Index
 from oborona.recheck.journal import Journal
-from oborona.recheck.moves_schema import FILE
-from oborona.recheck.schema import JOURNAL
 from tests.recheck.test_index import HOT, ids_of, messages
 
 PATIENCE_S = 60.0
@@ -27,11 +26,11 @@ def nothing(_: Path) -> None:
 
 
 def no_index(state: Path) -> None:
-    (state / FOLDER).write_text("a file where a folder should be")
+    (state / state_files.INDEX).write_text("a file where a folder should be")
 
 
 def no_moves(state: Path) -> None:
-    (state / FILE).write_bytes(b"not a database at all, " * 1000)
+    (state / state_files.MOVES).write_bytes(b"not a database at all, " * 1000)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def no_moves(state: Path) -> None:
 async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], told: str
 ) -> None:
-    schema.prepare(tmp_path / JOURNAL)
+    schema.prepare(tmp_path / state_files.JOURNAL)
     broken(tmp_path)
     now, stop, ready = time.time(), asyncio.Event(), asyncio.Event()
     seen: list[Index] = []
@@ -50,7 +49,7 @@ async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
         seen.append(index)
         await stop.wait()
 
-    async with await Journal.open(tmp_path / JOURNAL) as journal:
+    async with await Journal.open(tmp_path / state_files.JOURNAL) as journal:
         sent = messages(3, start=now - 60)
         for entry in [*messages(2, start=now - OLD_S, own=50), *sent]:
             journal.append(entry)
@@ -70,12 +69,15 @@ async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
 
 @pytest.mark.parametrize(
     ("broken", "mended", "told"),
-    [(no_index, FOLDER, "there is an index again"), (no_moves, FILE, "moves are purged again")],
+    [
+        (no_index, state_files.INDEX, "there is an index again"),
+        (no_moves, state_files.MOVES, "moves are purged again"),
+    ],
 )
 async def test_what_is_mended_is_opened_while_the_keeper_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], mended: str, told: str
 ) -> None:
-    schema.prepare(tmp_path / JOURNAL)
+    schema.prepare(tmp_path / state_files.JOURNAL)
     broken(tmp_path)
     stop, ready, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -86,7 +88,7 @@ async def test_what_is_mended_is_opened_while_the_keeper_runs(
         await stop.wait()
 
     now = time.time()
-    async with await Journal.open(tmp_path / JOURNAL) as journal:
+    async with await Journal.open(tmp_path / state_files.JOURNAL) as journal:
         sent = messages(3, start=now - 60)
         for entry in sent:
             journal.append(entry)

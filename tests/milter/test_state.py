@@ -10,17 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from oborona import begun, secret
+from oborona import begun, state_files
 from oborona.config import Settings
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.milter.personal.store import Store as Persons
 from oborona.milter.state import OPTIONAL, prepare_state
 from oborona.milter.stores import open_writer
 from oborona.recheck import schema
-from oborona.recheck.schema import JOURNAL
 
 AT_ONCE = [one.file for one in OPTIONAL if one.at_once]
-EVERY = [JOURNAL, *(one.file for one in OPTIONAL)]
+EVERY = [state_files.JOURNAL, *(one.file for one in OPTIONAL)]
 
 
 def prepare_all(state: Path) -> None:
@@ -37,7 +36,7 @@ def read_whole(state: Path) -> dict[str, bytes]:
 
 def test_a_first_start_and_the_next_say_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     prepare_state(tmp_path)
-    assert set(begun.all_of(tmp_path)) == {JOURNAL, *AT_ONCE}
+    assert set(begun.all_of(tmp_path)) == {state_files.JOURNAL, *AT_ONCE}
     prepare_all(tmp_path)
     records = begun.all_of(tmp_path)
     assert set(records) == set(EVERY)
@@ -53,7 +52,7 @@ def test_a_state_of_an_older_version_gets_its_records_quietly(
     for file in EVERY:
         with closing(sqlite3.connect(tmp_path / file)) as db:
             db.execute("DROP TABLE begun")
-    shutil.rmtree(tmp_path / begun.FOLDER)
+    shutil.rmtree(tmp_path / state_files.BEGUN)
     prepare_state(tmp_path)
     assert set(begun.all_of(tmp_path)) == set(EVERY)
     assert not caplog.records
@@ -100,14 +99,16 @@ def test_a_secret_that_came_with_its_notes_and_without_its_stores_is_refused(tmp
     prepare_all(ours)
     prepare_all(theirs)
     before = read_whole(ours)
-    for name in (secret.FILE, secret.NOTE, f"counters/{secret.NOTE}"):
+    for name in (state_files.SECRET, state_files.SECRET_NOTE, f"counters/{state_files.SECRET_NOTE}"):
         shutil.copy(theirs / name, ours / name)
     with pytest.raises(StoreForeign, match="not the secret"):
         prepare_state(ours)
     assert read_whole(ours) == before
 
 
-@pytest.mark.parametrize("name", [secret.FILE, secret.NOTE, f"counters/{secret.NOTE}"])
+@pytest.mark.parametrize(
+    "name", [state_files.SECRET, state_files.SECRET_NOTE, f"counters/{state_files.SECRET_NOTE}"]
+)
 @pytest.mark.parametrize("change", ["gone", "empty", "half", "flip", "other", "folder"])
 def test_a_lost_or_wrong_secret_begins_nothing(tmp_path: Path, name: str, change: str) -> None:
     """But for a note that is gone while its secret is there: it is written again."""
@@ -121,7 +122,7 @@ def test_a_lost_or_wrong_secret_begins_nothing(tmp_path: Path, name: str, change
         flipped = bytes([octets[0] ^ 1]) + octets[1:]
         other = {"empty": b"", "half": octets[:16], "flip": flipped, "other": bytes(len(octets))}[change]
         path.write_bytes(other)
-    if change == "gone" and name != secret.FILE:
+    if change == "gone" and name != state_files.SECRET:
         prepare_state(tmp_path)
         assert path.read_bytes() == octets
         return
@@ -214,7 +215,7 @@ def test_counts_that_are_gone_or_empty_begin_anew_with_an_error(
     assert not caplog.records
     lost(tmp_path / begun.COUNTERS)
     if not recorded:
-        shutil.rmtree(tmp_path / begun.FOLDER)
+        shutil.rmtree(tmp_path / state_files.BEGUN)
     open_writer(Settings(), tmp_path).close()
     errors = [one.message for one in caplog.records if one.levelname == "ERROR"]
     assert len(errors) == 1
@@ -251,17 +252,17 @@ def test_counts_that_go_while_they_are_written_begin_anew_with_an_error(
 
 def test_a_record_that_is_damaged_is_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     prepare_state(tmp_path)
-    record = tmp_path / begun.FOLDER / f"{JOURNAL}.json"
+    record = tmp_path / state_files.BEGUN / f"{state_files.JOURNAL}.json"
     record.write_bytes(b"\xff{")
     prepare_state(tmp_path)
     assert [one.levelname for one in caplog.records] == ["WARNING"]
-    assert begun.read(tmp_path, JOURNAL) is not None
+    assert begun.read(tmp_path, state_files.JOURNAL) is not None
 
 
 def test_a_damaged_journal_is_recorded_as_lost(tmp_path: Path) -> None:
     prepare_state(tmp_path)
-    (tmp_path / JOURNAL).write_bytes(b"no database" * 1000)
+    (tmp_path / state_files.JOURNAL).write_bytes(b"no database" * 1000)
     prepare_state(tmp_path)
-    found = begun.all_of(tmp_path)[JOURNAL]
+    found = begun.all_of(tmp_path)[state_files.JOURNAL]
     assert "set aside" in found.lost
-    assert schema.suspected(tmp_path / JOURNAL) == ""
+    assert schema.suspected(tmp_path / state_files.JOURNAL) == ""

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from oborona import state_files
 from oborona.errors import StoreError
-from oborona.milter.status import STALE_S, STATUS, ListStatus, Status, Tally, read, remove, write
+from oborona.milter.status import STALE_S, ListStatus, Status, Tally, read, remove, write
 from oborona.types import Action, Mode, RuleHit, Stage, Verdict, Would
 
 NOW = 1_800_000_000.0
@@ -32,7 +33,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert read(tmp_path, NOW) == [full]
     write(tmp_path, status(verdicts={"content accept": 6}))
     assert read(tmp_path, NOW) == [status(verdicts={"content accept": 6})]
-    assert [file.name for file in (tmp_path / STATUS).iterdir()] == ["worker-0.json"]
+    assert [file.name for file in (tmp_path / state_files.STATUS).iterdir()] == ["worker-0.json"]
 
 
 def test_workers_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_where_nobody_has_run_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_is_an_error_with_its_name(tmp_path: Path) -> None:
-    (tmp_path / STATUS).write_text("")
+    (tmp_path / state_files.STATUS).write_text("")
     with pytest.raises(StoreError, match=str(tmp_path)):
         write(tmp_path, status())
     with pytest.raises(StoreError, match=str(tmp_path)):
@@ -66,7 +67,7 @@ def test_a_folder_that_is_none_is_an_error_with_its_name(tmp_path: Path) -> None
 
 def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, status(1))
-    folder = tmp_path / STATUS
+    folder = tmp_path / state_files.STATUS
     (folder / "worker-2.json").mkdir()
     (folder / "worker-3.json").symlink_to(folder / "nowhere")
     (folder / ".worker-4").write_bytes(msgspec.json.encode(status(4)))  # half-way when its writer was killed
@@ -80,7 +81,7 @@ def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
 def test_nothing_that_stands_in_a_file_breaks_the_reader(tmp_path: Path, raw: bytes) -> None:
     """Whatever the bytes: they are left out, and the others are read."""
     write(tmp_path, status(1))
-    (tmp_path / STATUS / "worker-9.json").write_bytes(raw)
+    (tmp_path / state_files.STATUS / "worker-9.json").write_bytes(raw)
     assert [one.worker for one in read(tmp_path, NOW)] == [1]
 
 

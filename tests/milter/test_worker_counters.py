@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
 from oborona.milter.entrances import Entrance
@@ -19,7 +20,6 @@ from oborona.milter.policy_folders import policy_folders
 from oborona.milter.premises import Premises, Server
 from oborona.milter.publishing.publisher import Publisher
 from oborona.milter.state import prepare_state
-from oborona.milter.status import STATUS
 from oborona.milter.worker import Worker
 from oborona.policy.fact_table import SCHEMA
 from oborona.types import Amounts, Pieces, Shingle
@@ -128,7 +128,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     monkeypatch.setattr("oborona.milter.worker.open_counters", lambda *_: counters)
     prepare_state(tmp_path)
     Publisher(policy_folders(Settings().paths), SCHEMA, tmp_path, KEY).begin()
-    (tmp_path / STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
+    (tmp_path / state_files.STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
     with socket.socket() as listener:
         worker = Worker(
             number=0,

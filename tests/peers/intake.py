@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Self
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored
-from oborona.feedback.events.schema import FILE
 from oborona.recheck.ident import sign
 from tests.peers.oborona import PROGRAM, READY_S, SETTINGS, STOP_S
 
@@ -100,9 +99,9 @@ class Intake:
 
     def events(self) -> list[Stored]:
         """Return what is written down, in order."""
-        if not (self.state / FILE).exists():
+        if not (self.state / state_files.EVENTS).exists():
             return []
-        log = Log(self.state / FILE)
+        log = Log(self.state / state_files.EVENTS)
         try:
             return log.last(10_000)[::-1]
         finally:
@@ -110,7 +109,7 @@ class Intake:
 
     def raw(self, ident: int) -> bytes:
         """Return the message of an event."""
-        log = Log(self.state / FILE)
+        log = Log(self.state / state_files.EVENTS)
         try:
             return log.raw(ident)
         finally:

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from oborona import state_files
 from oborona.message.model import Held, Picture
 from oborona.milter.reader import client
 from oborona.milter.reader.client import Line
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Outcome, Task
-from oborona.milter.reader.service import SOCKET, Service, listen
+from oborona.milter.reader.service import Service, listen
 from oborona.policy.pictures import STOPPED
 from tests.reader.plans import desk
 
@@ -58,7 +59,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 @pytest.fixture
 async def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Line]:
     monkeypatch.setattr(client, "RETRY_S", 0.05)
-    one = Line(tmp_path / SOCKET)
+    one = Line(tmp_path / state_files.READER_SOCKET)
     yield one
     await one.close()
 
@@ -130,14 +131,14 @@ async def test_a_reader_whose_answers_are_nonsense_is_left(
         await stream.read()
         writer.close()
 
-    async with await asyncio.start_unix_server(nonsense, str(tmp_path / SOCKET)) as server:
+    async with await asyncio.start_unix_server(nonsense, str(tmp_path / state_files.READER_SOCKET)) as server:
         assert await outcome(line, "a") is Outcome.AWAY
         server.close()
     assert "the image reader's answers are broken" in caplog.text
 
 
 async def test_a_worker_that_talks_nonsense_loses_its_connection_alone(running: Running, line: Line) -> None:
-    stream, writer = await asyncio.open_unix_connection(str(running.folder / SOCKET))
+    stream, writer = await asyncio.open_unix_connection(str(running.folder / state_files.READER_SOCKET))
     writer.write(b"\x00\x00\x00\x02\xff\xff")
     assert await stream.read() == b""
     writer.close()
@@ -145,7 +146,7 @@ async def test_a_worker_that_talks_nonsense_loses_its_connection_alone(running: 
 
 
 async def test_the_socket_is_for_the_daemons_user_alone(running: Running) -> None:
-    assert (running.folder / SOCKET).stat().st_mode & 0o777 == 0o600
+    assert (running.folder / state_files.READER_SOCKET).stat().st_mode & 0o777 == 0o600
 
 
 async def test_pictures_come_back_in_their_order_with_what_is_known(running: Running, line: Line) -> None:

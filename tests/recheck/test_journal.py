@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.errors import StoreBusy, StoreError
 from oborona.recheck import journal as journal_module
 from oborona.recheck.journal import Journal
 from oborona.recheck.reading import FOUND, Reader
-from oborona.recheck.spooled import FOLDER
 from oborona.types import Shingle
 from tests.recheck.entries import NOON, make_entry
 
@@ -64,7 +64,9 @@ async def test_a_connection_that_is_gone_is_no_rows_fault(
             await journal.flush()
         assert (journal.waiting, journal.lost) == (entries, 0)
     assert "cannot be stored" not in caplog.text
-    assert f"{entries} entries wait in {tmp_path / FOLDER} for the next start" in caplog.text
+    assert (
+        f"{entries} entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start" in caplog.text
+    )
     assert journal.lost == 0
     async with await Journal.open(tmp_path / "journal.db") as following:
         async with asyncio.timeout(60):
@@ -227,8 +229,8 @@ async def test_what_close_cannot_write_waits_for_the_next_start(
         journal.append(make_entry())
         await journal.close()
     assert journal.lost == 0
-    assert f"1 entries wait in {tmp_path / FOLDER} for the next start" in caplog.text
-    async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(60):
+    assert f"1 entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start" in caplog.text
+    async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(10):
         while await following.count() < 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

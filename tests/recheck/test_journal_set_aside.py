@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oborona import begun
+from oborona import begun, state_files
 from oborona.errors import StoreError
 from oborona.lock import hold
 from oborona.recheck import rows, schema, writing
@@ -21,7 +21,7 @@ from oborona.recheck.index import Index
 from oborona.recheck.journal import Journal
 from oborona.recheck.keeper import keep
 from oborona.recheck.reading import Reader
-from oborona.recheck.spooled import FOLDER, JournalSpool
+from oborona.recheck.spooled import JournalSpool
 from oborona.recheck.watching import watched
 from oborona.sqlite_damage import set_aside
 from tests.recheck.entries import NOON, make_entry
@@ -239,11 +239,13 @@ async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_
             worker.append(one)
         await worker.flush()
         await asyncio.to_thread(put_aside, path)
-        spool = JournalSpool(tmp_path / FOLDER)  # of a process that was killed after SQLite had them
-        before = set((tmp_path / FOLDER).iterdir())
+        spool = JournalSpool(
+            tmp_path / state_files.JOURNAL_SPOOL
+        )  # of a process that was killed after SQLite had them
+        before = set((tmp_path / state_files.JOURNAL_SPOOL).iterdir())
         for one in entries:
             spool.append(rows.pack(one))
-        (left,) = set((tmp_path / FOLDER).iterdir()) - before
+        (left,) = set((tmp_path / state_files.JOURNAL_SPOOL).iterdir()) - before
         spool.close(written=False)
         await until(lambda: not left.exists())
         assert await worker.count() == len(entries)

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import Delivery
 from oborona.errors import StoreError, StoreFull
 from oborona.recheck import rows, schema
 from oborona.recheck.entry import Entry, Late, Went
 from oborona.recheck.journal import BATCH_S, Journal
 from oborona.recheck.spool_record import HEADER, MAGIC, Spooled, decode_all, encode, pack_policy
-from oborona.recheck.spooled import FOLDER, JournalSpool, left
+from oborona.recheck.spooled import JournalSpool, left
 from oborona.recheck.taking_over import LOOK_S
 from oborona.types import Action
 from tests.recheck.entries import make_entry
@@ -65,8 +66,8 @@ def abandoned(folder: Path, entries: list[Entry]) -> Path:
 
 async def settled(path: Path, number: int) -> list[Entry]:
     """Return the entries of a journal, once it has so many and nothing is left of others."""
-    folder = path.with_name(FOLDER)
-    async with await Journal.open(path) as journal, asyncio.timeout(PATIENCE_S):
+    folder = path.with_name(state_files.JOURNAL_SPOOL)
+    async with await Journal.open(path) as journal, asyncio.timeout(20):
         while await journal.count() < number or list(folder.glob("*.spool")):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return await journal.recent(1000)
@@ -107,7 +108,7 @@ async def test_a_file_is_written_once_however_often_its_removal_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = [make_entry(verdict=Action.ACCEPT) for _ in range(20)]
-    abandoned(tmp_path / FOLDER, entries)
+    abandoned(tmp_path / state_files.JOURNAL_SPOOL, entries)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", _no_removal)
         async with await Journal.open(tmp_path / "journal.db") as journal, asyncio.timeout(PATIENCE_S):
@@ -126,7 +127,7 @@ async def test_a_torn_end_is_cut_and_damage_costs_one_entry_and_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     entries = [make_entry() for _ in range(5)]
-    path = abandoned(tmp_path / FOLDER, entries)
+    path = abandoned(tmp_path / state_files.JOURNAL_SPOOL, entries)
     octets = path.read_bytes()
     second = octets.index(MAGIC, 1)
     path.write_bytes(octets[: second + 40] + b"\x00" + octets[second + 41 : -7])
@@ -136,7 +137,7 @@ async def test_a_torn_end_is_cut_and_damage_costs_one_entry_and_is_kept(
     assert any("check value is wrong" in one and "set aside" in one for one in said)
     assert any("no whole record and are cut" in one for one in said)
     assert any("3 entries of a process that died are written" in one for one in said)
-    (aside,) = (tmp_path / FOLDER).iterdir()
+    (aside,) = (tmp_path / state_files.JOURNAL_SPOOL).iterdir()
     assert ".damaged-" in aside.name
 
 
@@ -144,13 +145,13 @@ async def test_records_of_a_newer_version_are_kept_and_those_behind_them_taken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (entry,) = entries = [make_entry()]
-    path = abandoned(tmp_path / FOLDER, entries)
+    path = abandoned(tmp_path / state_files.JOURNAL_SPOOL, entries)
     newer = bytearray(path.read_bytes())
     newer[4] += 1
     path.write_bytes(bytes(newer) + path.read_bytes())
     assert await settled(tmp_path / "journal.db", 1) == [entry]
     assert "are not known" in caplog.text
-    (aside,) = (tmp_path / FOLDER).iterdir()
+    (aside,) = (tmp_path / state_files.JOURNAL_SPOOL).iterdir()
     assert bytes(newer) in aside.read_bytes()
 
 
@@ -160,8 +161,10 @@ async def test_a_file_that_cannot_be_read_holds_no_other_up(
     path = tmp_path / "journal.db"
     schema.prepare(path)
     entry = make_entry()
-    name = abandoned(tmp_path / FOLDER, [entry]).name
-    of_another = tmp_path / FOLDER / f"0.{name.split('.')[1]}.00000001.spool"  # the first to be looked at
+    name = abandoned(tmp_path / state_files.JOURNAL_SPOOL, [entry]).name
+    of_another = (
+        tmp_path / state_files.JOURNAL_SPOOL / f"0.{name.split('.')[1]}.00000001.spool"
+    )  # the first to be looked at
     of_another.symlink_to(of_another)
     async with await Journal.open(path) as journal, asyncio.timeout(PATIENCE_S):
         while await journal.get(entry.id) is None:  # noqa: ASYNC110
@@ -214,11 +217,11 @@ async def test_what_sqlite_has_leaves_the_spool(tmp_path: Path) -> None:
     async with await Journal.open(tmp_path / "journal.db", batch_s=60) as journal:
         for _ in range(10):
             journal.append(make_entry())
-        (path,) = (tmp_path / FOLDER).iterdir()
+        (path,) = (tmp_path / state_files.JOURNAL_SPOOL).iterdir()
         assert len(decode_all(path.read_bytes())[0]) == 10
         await journal.flush()
         assert path.stat().st_size == 0
-    assert list((tmp_path / FOLDER).iterdir()) == []
+    assert list((tmp_path / state_files.JOURNAL_SPOOL).iterdir()) == []
 
 
 def _fill(spool: JournalSpool, row: Spooled) -> None:
@@ -243,13 +246,15 @@ async def test_what_is_dropped_from_memory_leaves_the_spool(
     monkeypatch.setattr("oborona.recheck.journal.WAITING_BYTES", 20_000)
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.01)
     async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
-        journal._spool = JournalSpool(tmp_path / FOLDER, file_bytes=2000)
+        journal._spool = JournalSpool(tmp_path / state_files.JOURNAL_SPOOL, file_bytes=2000)
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             for _ in range(200):
                 journal.append(make_entry())
             assert journal.lost > 100
-            assert sum(one.stat().st_size for one in (tmp_path / FOLDER).iterdir()) < 20_000
+            assert (
+                sum(one.stat().st_size for one in (tmp_path / state_files.JOURNAL_SPOOL).iterdir()) < 20_000
+            )
             other.execute("ROLLBACK")
 
 

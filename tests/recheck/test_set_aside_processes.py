@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.milter.state import prepare_state
 from oborona.recheck import schema
 from oborona.recheck.journal import Journal
-from oborona.recheck.schema import JOURNAL
-from oborona.recheck.spooled import FOLDER
 from oborona.recheck.watching import watched
 from tests.recheck.test_journal_set_aside import fill, filled, put_aside, spoil, until
 
@@ -43,7 +42,7 @@ def ids(path: Path) -> list[int]:
 
 async def _take_over(path: Path) -> None:
     async with await Journal.open(path), asyncio.timeout(PATIENCE_S):
-        while list(path.with_name(FOLDER).glob("*.spool")):  # noqa: ASYNC110
+        while list(path.with_name(state_files.JOURNAL_SPOOL).glob("*.spool")):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -95,7 +94,7 @@ async def test_what_a_killed_one_left_goes_into_the_one_that_a_start_begins(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     prepare_state(tmp_path)
-    path = tmp_path / JOURNAL
+    path = tmp_path / state_files.JOURNAL
     async with await Journal.open(path) as journal:
         await fill(journal, 300)
     said = await asyncio.to_thread(lambda: killed(acknowledging(path)))
@@ -111,8 +110,10 @@ async def test_what_a_killed_one_left_goes_into_the_one_that_a_start_begins(
 async def test_what_a_killed_one_left_waits_until_the_damaged_one_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / JOURNAL
-    async with filled(path, 300):
+    path = tmp_path / state_files.JOURNAL
+    schema.prepare(path)
+    async with await Journal.open(path, batch_s=0.01) as worker:
+        await fill(worker, 300)
         process = await asyncio.to_thread(acknowledging, path)
         spoil(path)
         said = await asyncio.to_thread(killed, process)

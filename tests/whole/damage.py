@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from oborona import state_files
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 from tests.whole.couriers import post
@@ -33,18 +34,18 @@ GTUBE: Final = b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*
 GOOD: Final = b"Shall we meet on Thursday at ten, in the small room?"
 LETTERS: Final = 60
 PAGE: Final = 4096
-SECRET: Final = ("secret", "secret.known")
+SECRET: Final = (state_files.SECRET, state_files.SECRET_NOTE)
 STORES: Final = (
-    "journal.db",
-    "signatures.db",
-    "reputation.db",
-    "feedback.db",
-    "events.db",
-    "personal.db",
-    "data.mdb",
+    state_files.JOURNAL,
+    state_files.SIGNATURES,
+    state_files.PINS,
+    state_files.FEEDBACK,
+    state_files.EVENTS,
+    state_files.PERSONS,
+    state_files.COUNTERS_DATA,
 )
 COPIED: Final = "was copied here"  # what the writer says of every state of ours
-NOT_LOOKED_AT: Final = ("status", "policy")  # folders that a daemon makes anew
+NOT_LOOKED_AT: Final = (state_files.STATUS, state_files.POLICY_IN_FORCE)  # folders that a daemon makes anew
 
 
 def _flip_bit(octets: bytearray, chance: random.Random) -> bytes:

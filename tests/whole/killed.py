@@ -12,13 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from oborona import state_files
 from oborona.counters.stored import open_reader
-from oborona.feedback.events.schema import FILE as EVENTS
 from oborona.message.hashing import Type
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader
 from oborona.recheck.rows import unpack_shingles
-from oborona.recheck.schema import JOURNAL
 from oborona.types import Metric, Shingle, Window
 from tests.whole.next_hop import Copy
 
@@ -86,7 +85,7 @@ def looked(
     """
     passed = {_ident(one.ident): one for one in copies if one.ident}
     refused = {_ident(text) for text in _REFUSED.findall(log)}
-    with closing(sqlite3.connect(state / JOURNAL)) as db:
+    with closing(sqlite3.connect(state / state_files.JOURNAL)) as db:
         journal = dict(db.execute("SELECT id, message_id FROM verdict").fetchall())
         pieces = dict(db.execute("SELECT id, shingles FROM evidence").fetchall())
         went = {(number, to) for number, to in db.execute("SELECT id, recipient FROM went")}
@@ -110,7 +109,7 @@ def looked(
     arrived = {one.number for one in copies} | {
         int(journal[one].strip("<>").partition("@")[0]) for one in refused & there
     }
-    with closing(sqlite3.connect(state / EVENTS)) as db:
+    with closing(sqlite3.connect(state / state_files.EVENTS)) as db:
         events = db.execute("SELECT ident, decided, rules, done < turn FROM event").fetchall()
     heard = Counter(ident for ident, *_ in events)
     return Found(
@@ -141,7 +140,7 @@ def looked(
 
 def decided(state: Path) -> bool:
     """Tell whether all that was said is decided, and what follows is done."""
-    with closing(sqlite3.connect(state / EVENTS)) as db:
+    with closing(sqlite3.connect(state / state_files.EVENTS)) as db:
         (open_,) = db.execute("SELECT count(*) FROM event WHERE decided IS NULL OR done < turn").fetchone()
     return bool(open_ == 0)
 
@@ -154,7 +153,7 @@ def _ident(text: str) -> int:
 
 async def _proved(state: Path, ident: int) -> bool:
     """Tell whether an entry knows who wrote the message: a busy machine's DNS may have been late."""
-    async with await Reader.open(state / JOURNAL) as journal:
+    async with await Reader.open(state / state_files.JOURNAL) as journal:
         entry = await journal.get(ident)
     return entry is not None and bool(entry.facts.get("author"))
 

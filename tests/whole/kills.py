@@ -31,8 +31,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
+from oborona import state_files
 from oborona.config import Settings
-from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.personal.store import Store
 from oborona.milter.stores import look
 from oborona.reputation.personal import Kind, Side, Source, entry
@@ -133,7 +133,7 @@ class Site:
                 }
             )
             self.oborona.state.mkdir()
-            with Store(self.oborona.state / PERSONS) as store:
+            with Store(self.oborona.state / state_files.PERSONS) as store:
                 now = time.time()
                 said = entry(Side.ALLOW, Kind.ADDRESS, "ann@a.example", time=now, source=Source.COMMAND)
                 store.put(ALLOWED, [said], now=now)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.personal.schema import FILE
+from oborona import state_files
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
 from oborona.reputation.personal import Kind, Side, Source, entry
@@ -128,7 +128,7 @@ class Row:
 def write_lists(state: Path) -> None:
     """Write down what people want before the workers first look, so that no test waits for them."""
     now = time.time()
-    with Store(state / FILE) as store:
+    with Store(state / state_files.PERSONS) as store:
         for user, side, value in LISTS:
             said = entry(side, Kind.ADDRESS, value, time=now, source=Source.COMMAND)
             store.put(f"{user}@example.test", [said], now=now)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.milter.final_model import FILE
+from oborona import state_files
 from oborona.policy.models.final.features import NAME
 from oborona.policy.models.final.file import encode
 from tests.milter.test_final_model import HTML_IS_GOOD, HTML_IS_SPAM
@@ -80,7 +80,7 @@ def test_both_workers_follow_the_model_and_no_broken_one(site: Site, tmp_path: P
     refused = site.said("final model refused, the old one stays")
     fresh = site.oborona.state / "fresh"
     fresh.write_bytes(encode(HTML_IS_GOOD)[:-5])
-    fresh.replace(site.oborona.state / FILE)
+    fresh.replace(site.oborona.state / state_files.FINAL_MODEL)
     eventually(lambda: site.said("final model refused, the old one stays") >= refused + 2, SLACK_S)
     assert site.send() == [spam] * SENT
     site.command("install", str(tmp_path / "good"), says="final model loaded")

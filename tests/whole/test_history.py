@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type, envelope_shingles
-from oborona.milter.stores import COUNTERS
 from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Client, Envelope, Metric, Pieces, Prefix, Shingle, Window
 from tests.peers.dns import Zones
@@ -37,7 +36,7 @@ def shipped(gate: Gate) -> Iterator[None]:
 
 
 def seen(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
-    with open_reader(gate.oborona.state / COUNTERS) as store:
+    with open_reader(gate.oborona.state / state_files.COUNTERS) as store:
         (row,) = asyncio.run(store.read([shingle], time.time(), prefix))
     return row[Window.FORTNIGHT][Metric.SEEN]
 
@@ -47,7 +46,7 @@ def remember(
 ) -> None:
     """Add to the counters beside the running daemon, and wait until they have it."""
     before = seen(gate, shingles[0], prefix)
-    counters = LmdbCounters(gate.oborona.state / COUNTERS, "test")
+    counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "test")
     counters.add(Pieces(shingles=shingles, pairs=()), amounts, when, prefix)
     counters.flush(time.time())
     counters.close()

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.counters.store import LmdbCounters
 from oborona.counters.stored import open_reader
 from oborona.message.hashing import Hasher, Type
-from oborona.milter.stores import COUNTERS
 from oborona.policy.memory import ALL_MAIL
 from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
 from tests.peers.dns import Zones
@@ -59,14 +58,14 @@ def hasher(gate: Gate) -> Hasher:
 
 
 def count(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
-    with open_reader(gate.oborona.state / COUNTERS) as store:
+    with open_reader(gate.oborona.state / state_files.COUNTERS) as store:
         (row,) = asyncio.run(store.read([shingle], time.time(), prefix))
     return row[Window.FORTNIGHT][Metric.SEEN]
 
 
 def aged(gate: Gate) -> None:
     """Let the counters reach back twelve days, else nobody is refused."""
-    counters = LmdbCounters(gate.oborona.state / COUNTERS, "old")
+    counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "old")
     counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
     counters.flush(time.time())
     counters.close()
@@ -81,7 +80,7 @@ def remember(gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days:
     reached = [bytes((kind,)) + piece.encode() for kind, piece in of]
     readers = [b"reader%d@example.test" % number for number in range(8)]
     pairs = keys.pairs(Type.ENTITY_RECIPIENT, Type.ENTITY_RECIPIENTS, reached, readers)
-    counters = LmdbCounters(gate.oborona.state / COUNTERS, "test")
+    counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "test")
     for ago in days:
         counters.add(Pieces(shingles=found, pairs=tuple(pairs)), amounts, time.time() - ago * 86_400)
     counters.flush(time.time())

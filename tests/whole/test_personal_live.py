@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oborona.milter.personal.schema import FILE
+from oborona import state_files
 from oborona.milter.personal.store import Store
 from oborona.reputation.personal import Kind, Side, entry
 from tests.peers.dns import Zones
@@ -78,7 +78,7 @@ class Site:
         return done.stdout
 
     def store(self) -> Store:
-        return Store(self.gate.oborona.state / FILE)
+        return Store(self.gate.oborona.state / state_files.PERSONS)
 
     def put(self, person: str, side: Side) -> None:
         """Write down what a person says of Ann, as the command would, whose start takes a second."""

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.milter.pinned.follow import LOOK_S
-from oborona.milter.pinned.schema import FILE
 from oborona.policy.memory import ALL_MAIL
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.types import Amounts
 from tests.cli.remembered import run
 from tests.peers.dns import Zones
@@ -102,7 +101,7 @@ def test_what_a_verdict_counted_is_taken_back_beside_the_running_daemon(gate: Ga
     (verdict,) = gate.verdicts(ip, 1)
 
     eventually(lambda: shown(gate, ip, "spam") == 1, SLACK_S, every_s=0.5)
-    journal = gate.oborona.state / JOURNAL
+    journal = gate.oborona.state / state_files.JOURNAL
     eventually(lambda: asyncio.run(journaled(journal, str(verdict["id"]))), SLACK_S)
     run(gate.oborona.state, "forgive", verdict["id"], "--reason", "our own test")
     eventually(lambda: shown(gate, ip, "spam") == 0, SLACK_S, every_s=0.5)
@@ -112,7 +111,7 @@ def test_what_a_verdict_counted_is_taken_back_beside_the_running_daemon(gate: Ga
 def test_a_store_that_is_damaged_stops_no_mail_and_what_was_known_stays(gate: Gate) -> None:
     ip = "9.1.4.1"
     reputation(gate, "set", ip, "bad", "--reason", "x")
-    path = gate.oborona.state / FILE
+    path = gate.oborona.state / state_files.PINS
     away = path.with_suffix(".away")
     for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         if name.exists():

@@ -12,10 +12,9 @@ from typing import Any, Final, Self
 import msgspec
 import pytest
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, Way, What
-from oborona.feedback.events.schema import FILE
 from oborona.recheck.ident import from_text, sign
 from tests.milter.intake.letters import ABUSE, arf, forwarded
 from tests.peers.oborona import SETTINGS, Oborona
@@ -104,7 +103,7 @@ class House:
         return [one for one in found if one["msg"] == what]
 
     def events(self, way: Way) -> list[Stored]:
-        with Log(self.oborona.state / FILE) as log:
+        with Log(self.oborona.state / state_files.EVENTS) as log:
             return [one for one in log.last(100) if one.way is way]
 
     def verdict(self, sender: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.milter.signatures.schema import FILE
+from oborona import state_files
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
 from tests.whole.gate import eventually
@@ -105,7 +105,7 @@ def test_one_of_good_mail_lowers_and_one_in_shadow_only_tells(site: Site) -> Non
 
 def test_a_store_that_is_damaged_stops_no_mail_and_what_was_known_stays(site: Site) -> None:
     site.command("add", "golden watches for you", "--reason", "replicas")
-    path = site.oborona.state / FILE
+    path = site.oborona.state / state_files.SIGNATURES
     whole = path.read_bytes()
     for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         name.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.milter.alarm.alarm import open_alarm
 from oborona.milter.alarm.model import Alert, Kind
-from oborona.milter.service import site_name
+from oborona.milter.site_name import site_name
 
 
 @click.group()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.types import Envelope
 
@@ -127,7 +128,7 @@ class Asked:
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
         """What makes the inquiry of each message: the DNS is asked as by the daemon, or nobody."""
         from oborona.milter.asking import Asking
-        from oborona.milter.service import site_name
+        from oborona.milter.site_name import site_name
         from oborona.policy.evidence import Silence
 
         if not dns:
@@ -151,10 +152,10 @@ class Asked:
 
     def final(self) -> FollowedFinal:
         """The final model in force; what is wrong with it is a word on standard error."""
-        from oborona.milter.final_model import FILE, FollowedFinal
+        from oborona.milter.final_model import FollowedFinal
         from oborona.policy.fact_table import SCHEMA
 
-        final = FollowedFinal(self.state / FILE, SCHEMA)
+        final = FollowedFinal(self.state / state_files.FINAL_MODEL, SCHEMA)
         final.look()
         if final.error is not None:
             click.echo(f"oborona: {final.error}; judged without the final model", err=True)
@@ -163,12 +164,11 @@ class Asked:
     def signatures(self) -> Book:
         """The signatures in force; without the store those of the policy's files, with a word on standard error."""
         from oborona.milter.signatures.rows import State
-        from oborona.milter.signatures.schema import FILE
         from oborona.milter.signatures.store import Store
         from oborona.policy.signatures import Book
 
         found = list(self.policy().signatures.values())
-        path = self.state / FILE
+        path = self.state / state_files.SIGNATURES
         if path.exists():
             try:
                 with Store(path, make=False) as store:
@@ -179,11 +179,10 @@ class Asked:
 
     def pins(self) -> PinBook:
         """The pins in force; without their store none, with a word on standard error."""
-        from oborona.milter.pinned.schema import FILE
         from oborona.milter.pinned.store import Store
         from oborona.reputation.pins import Book
 
-        path = self.state / FILE
+        path = self.state / state_files.PINS
         if path.exists():
             try:
                 with Store(path, make=False) as store:
@@ -229,12 +228,10 @@ class Asked:
             pictures: who looks at them; None = nobody.
         """
         from oborona.counters.memory import MemoryCounters
-        from oborona.feedback.weights_file import FILE as WEIGHTS
         from oborona.message.shingles import Hasher
         from oborona.milter.content_model import Taught
         from oborona.milter.personal.asked import AskedPersons
-        from oborona.milter.personal.schema import FILE as PERSONS
-        from oborona.milter.service import site_name
+        from oborona.milter.site_name import site_name
         from oborona.milter.stores import open_stored
         from oborona.policy.pictures import Blind
         from oborona.policy.scan import Site
@@ -256,11 +253,13 @@ class Asked:
                 places=self.places(),
                 pins=self.pins(),
                 signatures=self.signatures(),
-                content=Taught(self.state / WEIGHTS, least=self.loaded.settings.learning.min_learned),
+                content=Taught(
+                    self.state / state_files.WEIGHTS, least=self.loaded.settings.learning.min_learned
+                ),
                 final=final,
                 meanings=self._meanings(final),
                 persons=AskedPersons(
-                    self.state / PERSONS,
+                    self.state / state_files.PERSONS,
                     lambda error: click.echo(
                         f"oborona: {error}; judged without lists of recipients", err=True
                     ),

@@ -26,7 +26,7 @@ from oborona.cli.terminal import Terminal
 from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.message.parse import parse
 from oborona.milter.asking import Asking
-from oborona.milter.service import site_name
+from oborona.milter.site_name import site_name
 from oborona.policy.headers import RESULTS_NAME
 from oborona.policy.load import Policy
 from oborona.policy.text import quoted

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.counters_stats import size
 from oborona.cli.output import echo
@@ -14,10 +15,9 @@ from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import name_of, of_service, shingle_named
 from oborona.counters.apart import verify_apart
 from oborona.counters.compact import compact as compacted
-from oborona.counters.writer import LOCK
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.milter.stores import COUNTERS, check_is_local, open_counters, open_stored
+from oborona.milter.stores import check_is_local, open_counters, open_stored
 from oborona.types import Metric, Prefix, Shingle, Window
 
 
@@ -29,7 +29,7 @@ def verify(asked: Asked) -> None:
     Exit status 1 when something is wrong.
     """
     check_is_local(asked.loaded.settings)
-    folder = asked.state / COUNTERS
+    folder = asked.state / state_files.COUNTERS
     report = verify_apart(folder)
     for problem in report.problems:
         echo(problem)
@@ -48,7 +48,7 @@ def compact(asked: Asked) -> None:
     A copy of what is used takes the place of the file: there must be room for it beside the other. Workers may go on.
     """
     check_is_local(asked.loaded.settings)
-    folder = asked.state / COUNTERS
+    folder = asked.state / state_files.COUNTERS
     with as_owner_of(folder):
         done = compacted(folder)
     echo(f"{folder}: {size(done.before)} before, {size(done.after)} now")
@@ -64,7 +64,7 @@ def forget(asked: Asked, shingle: Shingle, prefix: str, yes: bool) -> None:
 
     What comes after this counts from zero.
     """
-    folder = asked.state / COUNTERS
+    folder = asked.state / state_files.COUNTERS
     service = Prefix(prefix)
     counted = asyncio.run(_counted(asked, shingle, service))
     echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
@@ -78,7 +78,7 @@ def forget(asked: Asked, shingle: Shingle, prefix: str, yes: bool) -> None:
             spooled.forget(shingle, time.time(), service)
         finally:
             spooled.close()
-    writer = holder(folder / LOCK)
+    writer = holder(folder / state_files.COUNTERS_LOCK)
     echo(
         f"to be forgotten by {writer}" if writer is not None else "to be forgotten when the writer runs again"
     )

@@ -29,7 +29,7 @@ from oborona.message.shingles import shingles
 from oborona.milter.reader.desk import Desk, missing, plans
 from oborona.milter.reader.eyes import Eyes, Nearby
 from oborona.milter.reader.frames import Task
-from oborona.milter.service import site_name
+from oborona.milter.site_name import site_name
 from oborona.policy.checks import CHECKS, FINDINGS
 from oborona.policy.checks.context import Context
 from oborona.policy.evidence import Inquiry

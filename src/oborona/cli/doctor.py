@@ -15,7 +15,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.doctor_clients import clients
 from oborona.cli.doctor_counters import counters
@@ -44,9 +44,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
-from oborona.milter.stores import COUNTERS
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.sqlite_file import ERRORS
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
@@ -166,7 +164,7 @@ def _state(asked: Asked) -> Iterator[Report]:
     free = shutil.disk_usage(folder).free
     yield Report("disk", State.OK if free > ROOM else State.FAIL, f"{free / (1 << 20):,.0f} MiB free")
     yield _try("secret", lambda: _secret(folder))
-    journal = folder / JOURNAL
+    journal = folder / state_files.JOURNAL
     if journal.exists():
         yield _try("journal", lambda: asyncio.run(_journal(journal)))
     else:
@@ -175,8 +173,8 @@ def _state(asked: Asked) -> Iterator[Report]:
 
 def _secret(folder: Path) -> str:
     secret.load(folder)
-    secret.check((folder / secret.FILE).read_bytes(), folder, folder / COUNTERS)
-    return f"{folder / secret.FILE}; `oborona backup` keeps it with the rest"
+    secret.check((folder / state_files.SECRET).read_bytes(), folder, folder / state_files.COUNTERS)
+    return f"{folder / state_files.SECRET}; `oborona backup` keeps it with the rest"
 
 
 async def _journal(path: Path) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Final
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.policy.own import is_local
 from oborona.recheck.entry import Entry
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 
 LOOKED_AT: Final = 100  # messages
 ENOUGH: Final = 10  # of one private address, before it is told
@@ -29,7 +29,7 @@ def clients(asked: Asked) -> Iterator[Report]:
     Args:
         asked: the settings.
     """
-    path = asked.state / JOURNAL
+    path = asked.state / state_files.JOURNAL
     if not path.exists():
         return
     try:
@@ -47,7 +47,7 @@ def clients(asked: Asked) -> Iterator[Report]:
 
 
 async def _recent(asked: Asked) -> Sequence[Entry]:
-    async with await Reader.open(asked.state / JOURNAL) as journal:
+    async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
         return await journal.recent(LOOKED_AT)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.counters_stats import size
 from oborona.cli.report import Report, State
@@ -15,7 +16,7 @@ from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import UNKNOWN, Stats
 from oborona.errors import ConfigError, StoreError
 from oborona.lock import holder
-from oborona.milter.stores import COUNTERS, look, open_stored
+from oborona.milter.stores import look, open_stored
 from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of, is_young
 
 LAG_S: Final = 10.0  # a writer at work is a second behind
@@ -23,7 +24,7 @@ LAG_S: Final = 10.0  # a writer at work is a second behind
 
 def counters(asked: Asked) -> Iterator[Report]:
     """Look at the store, at what waits for it, and at who works on it."""
-    folder = asked.state / COUNTERS
+    folder = asked.state / state_files.COUNTERS
     settings = asked.loaded.settings
     if settings.counters.store != "cluster" and not folder.is_dir():
         yield Report("counters", State.WARN, f"{folder} is not there yet")
@@ -39,7 +40,7 @@ def counters(asked: Asked) -> Iterator[Report]:
             yield Report("counters", State.OK, f"{folder} can be read: {found.records:,} records")
         yield _backlog(found)
         yield from _memory(asked)
-    for name in ("workers.lock", f"{COUNTERS}/writer.lock"):
+    for name in (state_files.WORKERS_LOCK, f"{state_files.COUNTERS}/{state_files.COUNTERS_LOCK}"):
         try:
             held = holder(asked.state / name)
         except StoreError as error:

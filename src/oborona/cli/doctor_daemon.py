@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_traffic import ago
 from oborona.cli.report import Report, State
@@ -31,7 +32,7 @@ def daemon(asked: Asked) -> Iterator[Report]:
         else ""
     )
     try:
-        held = holder(asked.state / "workers.lock")
+        held = holder(asked.state / state_files.WORKERS_LOCK)
         workers = status.read(asked.state, now)
     except StoreError as error:
         yield Report(

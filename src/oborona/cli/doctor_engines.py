@@ -11,7 +11,7 @@ from oborona.cli.report import Report, State
 from oborona.errors import ConfigError, OboronaError, StoreError
 from oborona.milter import status
 from oborona.milter.engines.asking import Spoken, spoken
-from oborona.milter.service import site_name
+from oborona.milter.site_name import site_name
 
 
 def engines(asked: Asked) -> Iterator[Report]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import OboronaError, StoreError
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import WeightsFile
 from oborona.milter import status
-from oborona.milter.final_model import FILE as FINAL
 from oborona.milter.final_model import read
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.final.file import decode, version
@@ -22,7 +20,7 @@ from oborona.policy.models.final.model import Forest
 
 def final(asked: Asked) -> Iterator[Report]:
     """Look at the final model, if there is one, and at the workers that use it."""
-    path = asked.state / FINAL
+    path = asked.state / state_files.FINAL_MODEL
     try:
         octets = read(path)
         if octets is None:
@@ -46,7 +44,7 @@ def final(asked: Asked) -> Iterator[Report]:
 
 def model(asked: Asked) -> Iterator[Report]:
     """Look at people's word, at the weights, and at who learns."""
-    path, weights = asked.state / FILE, asked.state / WEIGHTS
+    path, weights = asked.state / state_files.FEEDBACK, asked.state / state_files.WEIGHTS
     if not path.exists() or not weights.exists():
         yield Report(
             "model", State.WARN, f"{weights} is not there yet: the trainer makes it when it first starts"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.milter import status
-from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 
 
 def personal(asked: Asked) -> Iterator[Report]:
     """Look at the store of persons, and at what workers say of it."""
-    path = asked.state / FILE
+    path = asked.state / state_files.PERSONS
     if not path.exists():
         yield Report("personal", State.OK, "nobody has said anything of their own mail yet")
         return

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.milter import status
-from oborona.milter.pinned.schema import FILE
 from oborona.milter.pinned.store import Store
 from oborona.reputation.pins import Book
 
 
 def pins(asked: Asked) -> Iterator[Report]:
     """Look at the store of manual overrides, and at what workers hold."""
-    path, now = asked.state / FILE, time.time()
+    path, now = asked.state / state_files.PINS, time.time()
     if not path.exists():
         yield Report("overrides", State.WARN, f"{path} is not there yet")
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import PolicyError, StoreError
 from oborona.milter import status
 from oborona.milter.signatures.rows import State as Stands
-from oborona.milter.signatures.schema import FILE
 from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Flag
 from oborona.types import Mode
@@ -18,7 +18,7 @@ from oborona.types import Mode
 
 def signatures(asked: Asked) -> Iterator[Report]:
     """Look at the store of signatures, and at what workers hold."""
-    path = asked.state / FILE
+    path = asked.state / state_files.SIGNATURES
     if not path.exists():
         yield Report("signatures", State.WARN, f"{path} is not there yet")
         return
@@ -43,7 +43,7 @@ def signatures(asked: Asked) -> Iterator[Report]:
 
 def _counted(asked: Asked) -> str:
     now = time.time()
-    with Store(asked.state / FILE, make=False) as store:
+    with Store(asked.state / state_files.SIGNATURES, make=False) as store:
         stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
     active = [one.signature for one in stored if one.state is Stands.ACTIVE]
     filed = [one for one in asked.policy().signatures.values() if one.flag is not Flag.MARK]

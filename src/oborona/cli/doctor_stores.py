@@ -8,15 +8,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from oborona import begun
+from oborona import begun, state_files
 from oborona.cli.asked import Asked
 from oborona.cli.counters_stats import size
 from oborona.cli.report import Report, State
 from oborona.counters.spool import parse_name
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.recheck.schema import JOURNAL, suspected
-from oborona.recheck.spooled import FOLDER
+from oborona.recheck.schema import suspected
 from oborona.sqlite_file import closed_on_error, connect
 
 PUT_BACK: Final = (
@@ -38,9 +37,9 @@ def stores(asked: Asked) -> Iterator[Report]:
     if found and not wrong:
         yield Report("stores", State.OK, f"{', '.join(found)}: as they were begun")
     yield from _spool(asked.state, time.time())
-    doubt = suspected(asked.state / JOURNAL)
+    doubt = suspected(asked.state / state_files.JOURNAL)
     if doubt:
-        looked_at = holder(asked.state / "keeper.lock") is not None
+        looked_at = holder(asked.state / state_files.KEEPER_LOCK) is not None
         yield Report(
             "journal",
             State.FAIL,
@@ -53,7 +52,7 @@ def stores(asked: Asked) -> Iterator[Report]:
 
 def _spool(state: Path, now: float) -> Iterator[Report]:
     """Look at what is acknowledged and not in the journal yet; a daemon at work writes it within a second."""
-    folder = state / FOLDER
+    folder = state / state_files.JOURNAL_SPOOL
     if not folder.is_dir():
         return
     damaged, waiting, oldest = 0, 0, now
@@ -74,7 +73,7 @@ def _spool(state: Path, now: float) -> Iterator[Report]:
     if not waiting:
         return
     words = f"{size(waiting)} of acknowledged messages wait in {folder}, the oldest {now - oldest:.0f} s"
-    if not any(holder(state / name) for name in ("workers.lock", "keeper.lock")):
+    if not any(holder(state / name) for name in (state_files.WORKERS_LOCK, state_files.KEEPER_LOCK)):
         yield Report("journal", State.WARN, words, "start the daemon: it takes them into the journal")
     elif now - oldest > WAITS_S:
         yield Report("journal", State.FAIL, words, "the journal can't be written; the log says why")

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.postfix.instance import PostfixError, PostfixInstance
 from oborona.cli.postfix.maillog import MailLog, read_log
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 
 LATELY_S: Final = 900.0
 SETTLED_S: Final = 10.0  # a message that was taken this moment may not be journaled yet
@@ -28,7 +28,7 @@ def traffic(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
         asked: the settings.
         folder: of main.cf; None: the one that Postfix's tools take by themselves.
     """
-    path, now = asked.state / JOURNAL, time.time()
+    path, now = asked.state / state_files.JOURNAL, time.time()
     if not path.exists():
         return
     try:

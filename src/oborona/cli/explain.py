@@ -14,6 +14,7 @@ from typing import Final
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli import find
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
@@ -32,7 +33,6 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import from_text
 from oborona.recheck.judged import envelope_of
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.recheck.search import Search
 from oborona.recheck.then import facts_then
 from oborona.types import Client, Envelope
@@ -85,7 +85,7 @@ def explain(
 def _search(asked: Asked, what: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool) -> None:
     """Explain the one message that answers a question, or show which do."""
     query = asked_query([what], "", "", time.time())
-    with Search(asked.state / JOURNAL) as journal:
+    with Search(asked.state / state_files.JOURNAL) as journal:
         found = list(journal.find(query, SHOWN))
     if not found:
         click.echo(
@@ -106,7 +106,7 @@ async def _entry(
     asked: Asked, ident: int | None, queue_id: str, file: Path | None, *, tell: Tell, dns: bool
 ) -> bool:
     """Explain an entry; return whether there is one."""
-    async with await Reader.open(asked.state / JOURNAL) as journal:
+    async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
         entry = None if ident is None else await journal.get(ident)
         if (
             entry is None and queue_id and (found := await journal.find(queue_id=queue_id))

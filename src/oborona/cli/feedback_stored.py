@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.feedback.antifraud.model import Record, Thresholds
 from oborona.feedback.antifraud.standing import DAY_S, proven, weight_of, young
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, What
-from oborona.feedback.events.schema import FILE
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ def log(asked: Asked) -> Iterator[Log]:
     Raises:
         StoreError: nobody has said anything yet, or it can't be used.
     """
-    with as_owner_of(asked.state), Log(asked.state / FILE, make=False) as opened:
+    with as_owner_of(asked.state), Log(asked.state / state_files.EVENTS, make=False) as opened:
         yield opened
 
 

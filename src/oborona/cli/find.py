@@ -12,11 +12,11 @@ from typing import Final
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.recheck.query import BadQuery, Field, Query, moment, parsed
-from oborona.recheck.schema import JOURNAL
 from oborona.recheck.search import Found, Search
 from oborona.types import Action
 
@@ -58,7 +58,7 @@ def find(
     What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit status 1 when nothing was found.
     """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = asked_query(words, since, until, time.time())
-    with Search(asked.state / JOURNAL) as journal:
+    with Search(asked.state / state_files.JOURNAL) as journal:
         found = list(journal.find(query, limit)) if follow else journal.find(query, limit)
         number = show(reversed(found) if isinstance(found, list) else found, as_json=as_json)
         if follow:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import click
 import msgspec
 
-from oborona import secret
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
@@ -24,18 +24,16 @@ from oborona.cli.progress import progress
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.errors import StoreError
 from oborona.feedback.believing.entering import Taught, enter
-from oborona.feedback.events import schema as events
 from oborona.feedback.events.log import Log
 from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
 from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
 from oborona.feedback.word import Heard, Kind, Source, State, Word
 from oborona.message.shingles import Hasher
-from oborona.milter.service import site_name
+from oborona.milter.site_name import site_name
 from oborona.milter.state import prepare_state
 from oborona.recheck.entry import Entry
 from oborona.recheck.ident import verify
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 
 AT_ONCE: Final = 50  # words written down in one transaction
 _RESULTS: Final = {
@@ -74,7 +72,7 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
     """
     if person and ("@" not in person or not person.isprintable() or len(person) > 254):
         raise click.BadParameter(f"{person!r} is no mail address", param_hint="--person")
-    if not (asked.state / secret.FILE).exists():
+    if not (asked.state / state_files.SECRET).exists():
         with as_owner_of(asked.state):
             prepare_state(asked.state)
     results = Counter[str]()
@@ -123,7 +121,7 @@ def _written(asked: Asked, spoken: Sequence[_Spoken], became: Sequence[Heard]) -
         if isinstance(one.word, Word)
     ]
     own = note_words(asked, words) if any(word.person for word, _, _ in words) else [()] * len(words)
-    with as_owner_of(asked.state), Log(asked.state / events.FILE) as log:
+    with as_owner_of(asked.state), Log(asked.state / state_files.EVENTS) as log:
         taught = [Taught(word, heard, told) for (word, _, heard), told in zip(words, own, strict=True)]
         enter(log, taught, source=person_of(), now=time.time())
 
@@ -192,7 +190,7 @@ async def _journaled(asked: Asked, idents: Sequence[int]) -> dict[int, Entry]:
     if not idents:
         return {}
     try:
-        async with await Reader.open(asked.state / JOURNAL) as journal:
+        async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
             found = [await journal.get(ident) for ident in idents]
     except StoreError as error:
         click.echo(f"oborona: {error}; counted without what the journal knows", err=True)

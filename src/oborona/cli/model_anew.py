@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.person import person as who
@@ -14,7 +15,6 @@ from oborona.cli.personal_stored import take_back_words
 from oborona.cli.span import Span
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.feedback.lessons import Lessons
-from oborona.feedback.schema import FILE
 
 _WAIT = click.option("--wait", "waits", is_flag=True, help="Until all workers judge by the new weights.")
 
@@ -83,7 +83,7 @@ def unlearn(
 @pass_asked
 def anew(asked: Asked, waits: bool) -> None:
     """Compute the weights again from the base and the examples that are kept."""
-    with store(asked), Lessons(asked.state / FILE, make=False) as lessons:
+    with store(asked), Lessons(asked.state / state_files.FEEDBACK, make=False) as lessons:
         lessons.ask_anew()
         echo("asked for")
         _wait(asked, waits=waits)
@@ -92,6 +92,6 @@ def anew(asked: Asked, waits: bool) -> None:
 def _wait(asked: Asked, *, waits: bool) -> None:
     if not warn_without_trainer(asked) or not waits:
         return
-    with Lessons(asked.state / FILE, make=False) as lessons:
+    with Lessons(asked.state / state_files.FEEDBACK, make=False) as lessons:
         wanted = lessons.standing().edits
         wait(asked, lambda: lessons.standing().exact >= wanted)

@@ -10,12 +10,13 @@ import click
 import msgspec
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import OboronaError, StoreError
-from oborona.milter.final_model import BEFORE, FILE, read
+from oborona.milter.final_model import read
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.final.file import Trained, decode, version
 from oborona.policy.models.final.model import Forest
@@ -40,11 +41,11 @@ def final() -> None:
 def status(asked: Asked, *, as_json: bool) -> None:
     """Show the model in force, how it was found to judge, and what the policy lets it do."""
     table = asked.policy().final
-    octets = read(asked.state / FILE)
+    octets = read(asked.state / state_files.FINAL_MODEL)
     if octets is None:
         echo_json({"model": None}) if as_json else echo("no final model: the score of the rules decides")
         return
-    model = _usable(octets, asked.state / FILE)
+    model = _usable(octets, asked.state / state_files.FINAL_MODEL)
     if as_json:
         summary = msgspec.to_builtins(model.summary)
         told = {
@@ -83,13 +84,13 @@ def install(asked: Asked, file: Path) -> None:
         raise NoModel(f"{file}: no such file")
     _usable(octets, file)
     with as_owner_of(asked.state):
-        before = read(asked.state / FILE)
+        before = read(asked.state / state_files.FINAL_MODEL)
         if before == octets:
             echo(f"model {version(octets)} is in force already")
             return
         if before is not None and _whole(before):
-            write_whole(asked.state / BEFORE, before)
-        write_whole(asked.state / FILE, octets)
+            write_whole(asked.state / state_files.FINAL_MODEL_BEFORE, before)
+        write_whole(asked.state / state_files.FINAL_MODEL, octets)
     echo(f"model {version(octets)} is in force, {asked.policy().final.mode}")
 
 
@@ -98,13 +99,16 @@ def install(asked: Asked, file: Path) -> None:
 def rollback(asked: Asked) -> None:
     """Put the model before this one in force again; twice is as before."""
     with as_owner_of(asked.state):
-        before, now = read(asked.state / BEFORE), read(asked.state / FILE)
+        before, now = (
+            read(asked.state / state_files.FINAL_MODEL_BEFORE),
+            read(asked.state / state_files.FINAL_MODEL),
+        )
         if before is None:
             raise NoModel("no model was in force before this one")
-        _usable(before, asked.state / BEFORE)
+        _usable(before, asked.state / state_files.FINAL_MODEL_BEFORE)
         if now is not None:
-            write_whole(asked.state / BEFORE, now)
-        write_whole(asked.state / FILE, before)
+            write_whole(asked.state / state_files.FINAL_MODEL_BEFORE, now)
+        write_whole(asked.state / state_files.FINAL_MODEL, before)
     echo(f"model {version(before)} is in force again")
 
 
@@ -113,11 +117,11 @@ def rollback(asked: Asked) -> None:
 def remove(asked: Asked) -> None:
     """Take the model away: the score of the rules decides. It is kept for `rollback`."""
     with as_owner_of(asked.state):
-        now = read(asked.state / FILE)
+        now = read(asked.state / state_files.FINAL_MODEL)
         if now is None:
             raise NoModel("no final model is in force")
-        write_whole(asked.state / BEFORE, now)
-        (asked.state / FILE).unlink()
+        write_whole(asked.state / state_files.FINAL_MODEL_BEFORE, now)
+        (asked.state / state_files.FINAL_MODEL).unlink()
     echo("no final model: the score of the rules decides")
 
 

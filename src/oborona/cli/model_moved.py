@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.owner import as_asker
@@ -13,8 +14,7 @@ from oborona.cli.taught import store, warn_without_trainer
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.lessons import Lessons
-from oborona.feedback.relearning import BASE
-from oborona.feedback.weights_file import FILE, WeightsFile
+from oborona.feedback.weights_file import WeightsFile
 from oborona.whole_file import write_whole
 
 
@@ -23,7 +23,7 @@ from oborona.whole_file import write_whole
 @pass_asked
 def export(asked: Asked, file: Path) -> None:
     """Write the weights in force to a file: numbers, no text, no names, nothing of who said what."""
-    source = WeightsFile(asked.state / FILE)
+    source = WeightsFile(asked.state / state_files.WEIGHTS)
     snapshots.write(file, source.image(), b"")
     header = source.header
     echo(
@@ -43,7 +43,7 @@ def import_(asked: Asked, file: Path | None, nothing: bool) -> None:
     if (file is None) is not nothing:
         raise click.UsageError("name a FILE, or say --none")
     with store(asked, make=True) as opened:
-        path = asked.state / BASE
+        path = asked.state / state_files.WEIGHTS_BASE
         if file is None:
             snapshots.remove(path)
             words = "the model goes on without a base"

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.taught import store
@@ -17,8 +18,6 @@ from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.figures import Figures, figures
 from oborona.feedback.lessons import Lessons
-from oborona.feedback.schema import FILE
-from oborona.feedback.weights_file import FILE as WEIGHTS
 from oborona.feedback.weights_file import Header, WeightsFile
 from oborona.feedback.word import Kind, Source
 from oborona.milter import status as said
@@ -76,7 +75,7 @@ def status(asked: Asked, as_json: bool) -> None:
 @pass_asked
 def history(asked: Asked, as_json: bool) -> None:
     """List the snapshots that `model rollback` can go back to, the newest first."""
-    with store(asked), Lessons(asked.state / FILE, make=False) as lessons:
+    with store(asked), Lessons(asked.state / state_files.FEEDBACK, make=False) as lessons:
         rows = lessons.snapshots()
     if as_json:
         for one in rows:
@@ -97,7 +96,7 @@ def history(asked: Asked, as_json: bool) -> None:
 
 def weights(state: Path) -> tuple[Header, str]:
     """Return what is known of the weights in force, and why they can't be used; of weights that are not there, nothing."""
-    path = state / WEIGHTS
+    path = state / state_files.WEIGHTS
     if not path.exists():
         return Header(), "there are no weights yet: no trainer has run"
     try:

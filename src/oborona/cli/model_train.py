@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import PATIENCE_S, Asked, pass_asked
 from oborona.cli.model_final import quality_rows
 from oborona.cli.output import echo
@@ -74,7 +75,7 @@ class How(NamedTuple):
     help="Further messages that come before they do.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path("final.model"), show_default=True,
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path(state_files.FINAL_MODEL), show_default=True,
     help="The model; `oborona model final install` puts it in force.",
 )  # fmt: skip
 @click.option(

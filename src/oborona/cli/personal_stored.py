@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.feedback.personal import Origin, entries
 from oborona.feedback.word import Heard, Word
-from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.reputation.personal import Entry, mail_address
 
@@ -32,7 +32,7 @@ def stored(asked: Asked, *, make: bool = True) -> Iterator[Store]:
         raise click.UsageError(
             f"{asked.state}: there is no state folder; has Oborona run with these settings?"
         )
-    with as_owner_of(asked.state), Store(asked.state / FILE, make=make) as opened:
+    with as_owner_of(asked.state), Store(asked.state / state_files.PERSONS, make=make) as opened:
         yield opened
 
 
@@ -67,7 +67,7 @@ def note_words(asked: Asked, words: Sequence[tuple[Word, Origin, Heard]]) -> lis
 
 def take_back_words(asked: Asked, words: Sequence[int]) -> None:
     """Remove what followed from words, where anything was ever written down."""
-    if words and (asked.state / FILE).exists():
+    if words and (asked.state / state_files.PERSONS).exists():
         with stored(asked) as store:
             store.take_back(words)
 

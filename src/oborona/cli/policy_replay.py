@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import messages
@@ -27,7 +28,6 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Again, Judge, given
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.recheck.then import why_not
 from oborona.types import Envelope, Verdict
 
@@ -88,7 +88,7 @@ def replay(
 
 async def _journal(asked: Asked, policy: Policy, since: float, comparison: Comparison) -> None:
     judge = Judge(policy)
-    async with await Reader.open(asked.state / JOURNAL) as journal:
+    async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
         start = time.time() - since
         versions = await journal.policies()
         with progress("messages", await journal.count_since(start)) as one_more:

@@ -12,6 +12,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
@@ -21,7 +22,6 @@ from oborona.policy.decisive import hangs_on
 from oborona.policy.load import Policy
 from oborona.recheck.entry import Entry
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.types import Action, Mode
 
 
@@ -83,7 +83,7 @@ def stats(asked: Asked, since: float, as_json: bool) -> None:
 
 
 async def _read(asked: Asked, found: Stats, since: float) -> None:
-    async with await Reader.open(asked.state / JOURNAL) as journal:
+    async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
         start = time.time() - since
         with progress("messages", await journal.count_since(start)) as one_more:
             async for entry in journal.since(start):

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.events.log import Log
-from oborona.feedback.events.schema import FILE as EVENTS
-from oborona.milter.personal.schema import FILE as PERSONS
 from oborona.milter.personal.store import Store
 from oborona.policy.traps import Traps
 
@@ -38,7 +37,7 @@ def used(traps: Traps, state: Path) -> Iterator[str]:
 
 def _known(traps: Traps, state: Path) -> tuple[str, ...]:
     try:
-        with Store(state / PERSONS, make=False) as store:
+        with Store(state / state_files.PERSONS, make=False) as store:
             return traps.among(store.persons())
     except StoreError:
         return ()
@@ -46,7 +45,7 @@ def _known(traps: Traps, state: Path) -> tuple[str, ...]:
 
 def _asked(traps: Traps, state: Path) -> tuple[str, ...]:
     try:
-        with Log(state / EVENTS, make=False) as log:
+        with Log(state / state_files.EVENTS, make=False) as log:
             return traps.among(person for (person,) in log.rows(SAID))
     except StoreError:
         return ()

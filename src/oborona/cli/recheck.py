@@ -12,6 +12,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
@@ -22,7 +23,6 @@ from oborona.milter import status as statuses
 from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.moves import Move, Moves, State
-from oborona.recheck.moves_schema import FILE
 
 _OUTCOMES: Final = {"glanced": "quick checks", "unjudged": "could not be judged"}
 
@@ -183,7 +183,7 @@ def shown(found: Sequence[Move]) -> None:
 
 
 def _moves(asked: Asked) -> Moves:
-    return Moves(asked.state / FILE, make=False)
+    return Moves(asked.state / state_files.MOVES, make=False)
 
 
 def _number(text: str) -> int:

@@ -12,6 +12,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
@@ -26,8 +27,6 @@ from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
 from oborona.recheck.ident import from_text, time_of, to_text
 from oborona.recheck.mailboxes.model import Done, Letter, Outcome
 from oborona.recheck.moves import Decision, Moves
-from oborona.recheck.moves_schema import FILE
-from oborona.recheck.schema import JOURNAL
 
 MOST: Final = 2000  # messages of a recipient, the newest
 
@@ -87,10 +86,10 @@ async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bo
     """Return what was found; None where there is no such message."""
     settings, now = asked.loaded.settings, time.time()
     limits = limits_of(settings)
-    heard, path = Heard(asked.state), asked.state / FILE
+    heard, path = Heard(asked.state), asked.state / state_files.MOVES
     moves = Moves(path) if path.exists() or not dry_run else None
     try:
-        async with await Delivered.open(asked.state / JOURNAL) as journal:
+        async with await Delivered.open(asked.state / state_files.JOURNAL) as journal:
             if number is None:
                 ids = await journal.of_recipient(address, now - limits.window_s, MOST)
             else:

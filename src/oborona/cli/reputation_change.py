@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.person import person
@@ -15,11 +16,9 @@ from oborona.cli.reputation_entity import Entity, entity_named
 from oborona.cli.reputation_past import PREFIXES
 from oborona.cli.reputation_stored import keyed, lasting, read, spool, told_pin, written
 from oborona.cli.span import Span
-from oborona.counters.writer import LOCK
 from oborona.lock import holder
 from oborona.milter.pinned.rows import Change, What
 from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
-from oborona.milter.stores import COUNTERS
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
 
@@ -167,6 +166,6 @@ def _forget(asked: Asked, named: Entity, change: Change) -> str:
             counters.forget(named.shingle, change.at, prefix)
         if named.recipients is not None:
             counters.forget(named.recipients, change.at)
-    writer = holder(asked.state / COUNTERS / LOCK)
+    writer = holder(asked.state / state_files.COUNTERS / state_files.COUNTERS_LOCK)
     when = "when the writer runs again" if writer is None else f"by {writer}"
     return f"what is counted of {named.name} is to be forgotten {when}"

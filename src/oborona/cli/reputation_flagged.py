@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.reputation_entity import Entity
 from oborona.cli.reputation_names import entities, of_journal
@@ -19,7 +20,6 @@ from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.stores import open_stored
 from oborona.policy.ports import Places
-from oborona.recheck.schema import JOURNAL
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
 from oborona.types import Metric, Shingle, Window
@@ -56,7 +56,7 @@ def flagged(asked: Asked, kinds: Sequence[Type], now: float) -> list[Flagged]:
     wanted = dict.fromkeys([*kinds, *([Type.CLIENT_IP] if Type.CLIENT_NETWORK in kinds else [])])
     hasher = Hasher(asked.keys().shingles)
     pinned = _pins(asked, now)
-    names = of_journal(asked.state / JOURNAL, now - DAYS * DAY_S, wanted)
+    names = of_journal(asked.state / state_files.JOURNAL, now - DAYS * DAY_S, wanted)
     found = entities(names, pinned.pins.values(), hasher)
     places = asked.places()
     with open_stored(asked.loaded.settings, asked.state) as store:

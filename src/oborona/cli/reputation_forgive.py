@@ -7,6 +7,7 @@ import time
 
 import click
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.person import person
@@ -14,7 +15,6 @@ from oborona.cli.reputation_change import dry_run, reason_needed
 from oborona.cli.reputation_stored import read, spool, written
 from oborona.counters.window import DAY_S, DAYS
 from oborona.feedback.effects import Effects, forgiven_mark
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.milter.pinned.rows import Change, What
 from oborona.policy.personal import PERSONAL
@@ -23,7 +23,6 @@ from oborona.policy.settling import counts, unsettle
 from oborona.recheck.entry import Entry, Late
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.reading import Reader
-from oborona.recheck.schema import JOURNAL
 from oborona.types import Action, Verdict
 
 
@@ -85,14 +84,14 @@ def _why_not(asked: Asked, entry: Entry, now: float) -> str:
 
 def _pardoned(asked: Asked, number: int) -> bool:
     """Tell whether a person's pardon took back what a verdict counted."""
-    if not (asked.state / WORDS).exists():
+    if not (asked.state / state_files.FEEDBACK).exists():
         return False
-    with Store(asked.state / WORDS, make=False) as words:
+    with Store(asked.state / state_files.FEEDBACK, make=False) as words:
         return any(wanted for wanted, _ in Effects(words).states(forgiven_mark(number)).values())
 
 
 async def _journaled(asked: Asked, number: int) -> tuple[Entry, Late | None]:
-    async with await Reader.open(asked.state / JOURNAL) as journal:
+    async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
         entry, late = await journal.get(number), await journal.late(number)
     if entry is None:
         raise click.BadParameter(f"the journal has no message {to_text(number)}, or no longer")

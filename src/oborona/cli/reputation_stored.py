@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.cli.reputation_entity import kind_of
@@ -19,9 +19,8 @@ from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
 from oborona.milter.pinned.rows import Change, Note, What
-from oborona.milter.pinned.schema import FILE
 from oborona.milter.pinned.store import Store
-from oborona.milter.stores import COUNTERS, open_adding
+from oborona.milter.stores import open_adding
 from oborona.reputation.pins import Pin
 from oborona.types import Shingle
 
@@ -43,7 +42,7 @@ def written(asked: Asked) -> Iterator[Store]:
         StoreError: it can't be used.
     """
     _check_state(asked)
-    with as_owner_of(asked.state), Store(asked.state / FILE) as store:
+    with as_owner_of(asked.state), Store(asked.state / state_files.PINS) as store:
         yield store
 
 
@@ -55,10 +54,10 @@ def read(asked: Asked) -> Iterator[Store | None]:
         StoreError: it can't be used.
     """
     _check_state(asked)
-    if not (asked.state / FILE).exists():
+    if not (asked.state / state_files.PINS).exists():
         yield None
         return
-    with as_owner_of(asked.state), Store(asked.state / FILE, make=False) as store:
+    with as_owner_of(asked.state), Store(asked.state / state_files.PINS, make=False) as store:
         yield store
 
 
@@ -79,7 +78,7 @@ def spool(asked: Asked) -> Iterator[Spooled]:
     Raises:
         StoreError: nobody counts here, or the spool can't be used.
     """
-    folder = asked.state / COUNTERS
+    folder = asked.state / state_files.COUNTERS
     if not folder.is_dir():
         raise StoreError(f"no spools in {folder}; has the writer (counters) run?")
     with as_owner_of(folder), closing(open_adding(asked.loaded.settings, asked.state, "cli")) as counters:

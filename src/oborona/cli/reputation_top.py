@@ -12,6 +12,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.reputation_entity import KINDS, Entity
@@ -26,7 +27,6 @@ from oborona.counters.heavy import NOTE_ROOM
 from oborona.counters.window import DAY_S, DAYS
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.stores import open_stored
-from oborona.recheck.schema import JOURNAL
 from oborona.types import Metric, Shingle, Window
 
 LOOKED_AT: Final = 2000  # entities whose time-lines are judged: those with the most mail, and the most that speaks against them
@@ -58,7 +58,9 @@ def top(asked: Asked, kind: str, by: str, window: str, limit: int, as_json: bool
     type_ = Type(KINDS[kind])
     with read(asked) as pinned:
         pins = [] if pinned is None else pinned.all(now)
-    names = of_journal(asked.state / JOURNAL, now - DAYS * DAY_S, [type_] if type_ in NAMED else [])
+    names = of_journal(
+        asked.state / state_files.JOURNAL, now - DAYS * DAY_S, [type_] if type_ in NAMED else []
+    )
     named = {one.shingle: one for one in entities(names, pins, hasher) if one.type == type_}
     with open_stored(asked.loaded.settings, asked.state) as store:
         found = asyncio.run(_ranked(store, type_, named, by, within, hasher, now))[:limit]

@@ -10,9 +10,9 @@ from typing import Any
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.milter.signatures.rows import Hits
-from oborona.milter.signatures.schema import FILE
 from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Signature
 
@@ -29,7 +29,7 @@ def stored(asked: Asked) -> Iterator[Store]:
         raise click.UsageError(
             f"{asked.state}: there is no state folder; has Oborona run with these settings?"
         )
-    with Store(asked.state / FILE) as store:
+    with Store(asked.state / state_files.SIGNATURES) as store:
         try:
             yield store
         except KeyError as unknown:

@@ -9,13 +9,11 @@ from typing import Final
 
 import click
 
-from oborona import lock
+from oborona import lock, state_files
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.milter import status
-from oborona.milter.training import LOCK
 
 LOOK_S: Final = 0.05
 
@@ -31,13 +29,13 @@ def store(asked: Asked, *, make: bool = False) -> Iterator[Store]:
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    with as_owner_of(asked.state), Store(asked.state / FILE, make=make) as opened:
+    with as_owner_of(asked.state), Store(asked.state / state_files.FEEDBACK, make=make) as opened:
         yield opened
 
 
 def warn_without_trainer(asked: Asked) -> bool:
     """Say on standard error that nobody learns now, if so; return whether somebody does."""
-    if lock.holder(asked.state / LOCK) is not None:
+    if lock.holder(asked.state / state_files.TRAINER_LOCK) is not None:
         return True
     click.echo(
         "oborona: no trainer runs: this waits until one does (`oborona serve`, or `oborona trainer`)",
@@ -54,7 +52,7 @@ def wait(asked: Asked, done: Callable[[], bool]) -> None:
     """
     silent_at = time.monotonic() + status.STALE_S
     while not done():
-        if lock.holder(asked.state / LOCK) is None:
+        if lock.holder(asked.state / state_files.TRAINER_LOCK) is None:
             raise click.ClickException("the trainer has ended; the labels are stored, and wait")
         said = status.read_one(asked.state, status.TrainerStatus, time.time())
         if said is not None and said.trouble:

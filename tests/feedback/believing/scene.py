@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.counters.memory import MemoryCounters
 from oborona.feedback.believing.believer import Believer, Kept
 from oborona.feedback.believing.ports import Known
 from oborona.feedback.believing.spoken import Keys
 from oborona.feedback.counting import Counting
-from oborona.feedback.events import schema
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Stored, Way, What
 from oborona.feedback.hearing import heard
 from oborona.feedback.personal import Origin
-from oborona.feedback.schema import FILE
 from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source
 from oborona.reputation.personal import Entry
@@ -92,8 +91,8 @@ class Scene:
 
     def __init__(self, state: Path) -> None:
         self.state, self.now = state, NOW
-        self.log, self.words = Log(state / schema.FILE), Store(state / FILE)
-        self._believers = Log(state / schema.FILE)  # of another process
+        self.log, self.words = Log(state / state_files.EVENTS), Store(state / state_files.FEEDBACK)
+        self._believers = Log(state / state_files.EVENTS)  # of another process
         self.journal, self.lists, self.proposer, self.counters = Journal(), Lists(), Proposer(), Kept_()
         self.believer, self.counting = self.begun(), Counting(self.counters)
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
+from oborona import state_files
 from oborona.feedback.events.model import Decision, Way, What
 from oborona.milter.believing.lists import PersonalLists
-from oborona.milter.personal.schema import FILE as PERSONAL
 from oborona.milter.personal.store import Store as Persons
 from oborona.sqlite_file import SharedFile
 from oborona.types import Action
@@ -78,7 +78,7 @@ def told(scene: Scene) -> dict[str, list[Any]]:
         "effects": (scene.words, "SELECT kind, length(pieces), wanted, held FROM effect ORDER BY kind"),
     }
     found = {name: store.rows(sql) for name, (store, sql) in asked.items()}
-    with Persons(scene.state / PERSONAL) as persons:
+    with Persons(scene.state / state_files.PERSONS) as persons:
         found["lists"] = persons.rows("SELECT person, kind, value, side, word FROM entry ORDER BY 1, 2, 3")
     return found
 

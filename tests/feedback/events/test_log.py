@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreFull, StoreVersion
 from oborona.feedback.events.log import MOST_TEXT, Log
 from oborona.feedback.events.model import MOST_RAW, Decision, Event, Receipt, Said, Way, What
-from oborona.feedback.events.schema import FILE
 from tests.feedback.words import NOW
 
 ANN = "ann@b.example"
@@ -24,7 +24,7 @@ NO = Decision(counts=False, own=False, rules=("DUPLICATE", "LATE"), say="said be
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    with Log(tmp_path / FILE) as made:
+    with Log(tmp_path / state_files.EVENTS) as made:
         yield made
 
 

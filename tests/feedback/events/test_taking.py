@@ -10,11 +10,11 @@ from typing import Final
 
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreBusy, StoreError
 from oborona.feedback.events import taking as module
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Receipt, Way, What
-from oborona.feedback.events.schema import FILE
 from oborona.feedback.events.taking import Taking
 from tests.feedback.words import NOW
 
@@ -36,25 +36,25 @@ async def test_many_at_once_are_one_transaction_and_each_has_its_receipt(tmp_pat
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "Log", Counted)
-        async with Taking(tmp_path / FILE) as taking:
+        async with Taking(tmp_path / state_files.EVENTS) as taking:
             receipts = await asyncio.gather(*(taking.take(event(number)) for number in range(700)))
             assert taking.taken == 700
     assert sorted(one.id for one in receipts) == list(range(1, 701))
     assert sum(transactions) == 700
     assert len(transactions) <= 4
-    with Log(tmp_path / FILE) as log:
+    with Log(tmp_path / state_files.EVENTS) as log:
         assert [log.get(one.id).ident for one in receipts] == list(range(700))
 
 
 async def test_the_same_report_handed_in_by_two_doors_is_written_once(tmp_path: Path) -> None:
-    async with Taking(tmp_path / FILE) as taking:
+    async with Taking(tmp_path / state_files.EVENTS) as taking:
         found = await asyncio.gather(*(taking.take(event(1, key=b"k")) for _ in range(5)))
     assert {one.id for one in found} == {1}
     assert sum(one.new for one in found) == 1
 
 
 async def test_a_file_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path) -> None:
-    path = tmp_path / FILE
+    path = tmp_path / state_files.EVENTS
     path.write_bytes(b"no database" * 1000)
     async with Taking(path) as taking:
         with pytest.raises(StoreError, match="is damaged"):
@@ -65,7 +65,7 @@ async def test_a_file_that_cannot_be_written_is_said_and_tried_again(tmp_path: P
 
 
 async def test_who_gives_up_holds_nobody_else_up(tmp_path: Path) -> None:
-    async with Taking(tmp_path / FILE) as taking:
+    async with Taking(tmp_path / state_files.EVENTS) as taking:
         gone = asyncio.create_task(taking.take(event(1)))
         await asyncio.sleep(0)
         gone.cancel()
@@ -79,8 +79,8 @@ async def test_a_log_that_another_process_holds_is_busy_and_nothing_waits_foreve
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.2)
     monkeypatch.setattr(module, "WAITING", 3)
-    with Log(tmp_path / FILE) as other, other.transaction():
-        async with Taking(tmp_path / FILE) as taking:
+    with Log(tmp_path / state_files.EVENTS) as other, other.transaction():
+        async with Taking(tmp_path / state_files.EVENTS) as taking:
             found = await asyncio.gather(
                 *(taking.take(event(number)) for number in range(20)), return_exceptions=True
             )
@@ -92,7 +92,7 @@ async def test_a_log_that_another_process_holds_is_busy_and_nothing_waits_foreve
 
 
 async def test_after_the_end_nothing_is_taken_and_all_that_waited_is_written(tmp_path: Path) -> None:
-    taking = Taking(tmp_path / FILE)
+    taking = Taking(tmp_path / state_files.EVENTS)
     async with taking:
         waiting = [asyncio.create_task(taking.take(event(number))) for number in range(50)]
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ def test_what_was_acknowledged_before_kill_9_is_there_once(tmp_path: Path) -> No
     acknowledged: dict[int, str] = {}
     for _ in range(3):
         process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(tmp_path / FILE)],
+            [sys.executable, str(PROGRAM), str(tmp_path / state_files.EVENTS)],
             cwd=ROOT,
             env={"PYTHONPATH": str(ROOT), "PATH": ""},
             stdout=subprocess.PIPE,
@@ -129,7 +129,7 @@ def test_what_was_acknowledged_before_kill_9_is_there_once(tmp_path: Path) -> No
             process.kill()
             process.wait()
             process.stdout.close()
-    with Log(tmp_path / FILE) as log:
+    with Log(tmp_path / state_files.EVENTS) as log:
         there = dict(log.rows("SELECT id, message_id FROM event"))
         copies = log.rows("SELECT count(*) FROM raw")[0][0]
     assert len(acknowledged) >= 1200

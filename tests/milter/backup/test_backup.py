@@ -21,12 +21,11 @@ from typing import BinaryIO
 import pytest
 from msgspec import structs
 
-from oborona import begun, secret
+from oborona import begun, secret, state_files
 from oborona.config import Settings, load_settings
 from oborona.errors import StoreError, StoreForeign, StoreFull, StoreVersion
 from oborona.milter.backup import disk
 from oborona.milter.backup.manifest import MANIFEST, SUMS, read, seal
-from oborona.milter.backup.marks import MARK
 from oborona.milter.backup.restoring import restore
 from oborona.milter.backup.taking import take
 from oborona.milter.state import prepare_state
@@ -263,13 +262,13 @@ def test_a_restore_that_is_killed_starts_no_daemon_and_goes_on(
         restore(site.backup, state=state, force=True)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    assert (state / MARK).exists()
+    assert (state / state_files.RESTORING).exists()
     with pytest.raises(
         StoreForeign, match=r"was put back in part: `oborona restore .*` ended before its end"
     ):
         prepare_state(state)
     restore(site.backup, state=state, force=False)
-    assert not (state / MARK).exists()
+    assert not (state / state_files.RESTORING).exists()
     [aside] = state.glob("before-restore-*")
     assert (aside / "of_before").exists()
     same = filecmp.dircmp(site.backup / "state", state, ignore=[aside.name])
@@ -289,7 +288,7 @@ def test_what_was_put_back_is_what_was_begun(
     caplog.clear()
     restore(site.backup, state=state, force=True)
     if older:
-        shutil.rmtree(state / begun.FOLDER)
+        shutil.rmtree(state / state_files.BEGUN)
         for file in state.glob("*.db"):
             with closing(sqlite3.connect(file)) as db:
                 db.execute("DROP TABLE begun")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import load_settings
 from oborona.milter.backup import taking
 from oborona.milter.backup.restoring import restore
@@ -20,8 +21,7 @@ from oborona.milter.backup.taking import take
 from oborona.milter.state import prepare_state
 from oborona.recheck import rows
 from oborona.recheck.journal import Journal
-from oborona.recheck.schema import JOURNAL
-from oborona.recheck.spooled import FOLDER, JournalSpool
+from oborona.recheck.spooled import JournalSpool
 from tests.peers.oborona import SETTINGS
 from tests.recheck.entries import make_entry
 
@@ -53,12 +53,12 @@ def ids(state: Path) -> list[int]:
     prepare_state(state)
 
     async def taken_over() -> None:
-        async with await Journal.open(state / JOURNAL), asyncio.timeout(20):
-            while list((state / FOLDER).glob("*.spool")):  # noqa: ASYNC110
+        async with await Journal.open(state / state_files.JOURNAL), asyncio.timeout(20):
+            while list((state / state_files.JOURNAL_SPOOL).glob("*.spool")):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     asyncio.run(taken_over())
-    with closing(sqlite3.connect(state / JOURNAL)) as db:
+    with closing(sqlite3.connect(state / state_files.JOURNAL)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         return [number for (number,) in db.execute("SELECT id FROM verdict")]
 
@@ -67,7 +67,10 @@ def ids(state: Path) -> list[int]:
 def test_what_was_acknowledged_before_a_backup_is_in_it(tmp_path: Path, batch_s: float) -> None:
     state = tmp_path / "state"
     prepare_state(state)
-    with at_work(state / JOURNAL, 1, batch_s) as one, at_work(state / JOURNAL, 2, batch_s) as two:
+    with (
+        at_work(state / state_files.JOURNAL, 1, batch_s) as one,
+        at_work(state / state_files.JOURNAL, 2, batch_s) as two,
+    ):
         said = set[int]()
         for number in range(TIMES):
             said |= acknowledged(one, 30) | acknowledged(two, 30)
@@ -82,12 +85,12 @@ def test_what_goes_from_the_spool_while_it_is_copied_is_in_the_journal(
     """Between the plain files and the moment of the backup a batch is committed and its file removed, and another message acknowledged."""
     state, copy = tmp_path / "state", taking._copy_plain
     prepare_state(state)
-    spool = JournalSpool(state / FOLDER)
+    spool = JournalSpool(state / state_files.JOURNAL_SPOOL)
     spool.append(rows.pack(entry := make_entry()))
-    (path,) = (state / FOLDER).glob("*.spool")
+    (path,) = (state / state_files.JOURNAL_SPOOL).glob("*.spool")
     spool.close(written=False)
 
-    later = JournalSpool(state / FOLDER)
+    later = JournalSpool(state / state_files.JOURNAL_SPOOL)
 
     def meanwhile(source: Path, target: Path) -> None:
         copy(source, target)
@@ -105,7 +108,7 @@ def test_what_goes_from_the_spool_while_it_is_copied_is_in_the_journal(
 def test_what_is_put_back_applies_no_spool_of_what_was_there_before(tmp_path: Path) -> None:
     state, backup = tmp_path / "state", tmp_path / "backup"
     prepare_state(state)
-    spool = JournalSpool(state / FOLDER)
+    spool = JournalSpool(state / state_files.JOURNAL_SPOOL)
     spool.append(rows.pack(kept := make_entry()))
     back_up(state, backup)
     spool.append(rows.pack(make_entry(time=time.time())))  # after the backup
@@ -113,17 +116,17 @@ def test_what_is_put_back_applies_no_spool_of_what_was_there_before(tmp_path: Pa
     restore(backup, state=state, force=True)
     assert ids(state) == [kept.id]
     (aside,) = state.glob("before-restore-*")
-    assert list((aside / FOLDER).glob("*.spool"))
+    assert list((aside / state_files.JOURNAL_SPOOL).glob("*.spool"))
 
 
 def test_what_is_damaged_in_a_spool_stays_out(tmp_path: Path) -> None:
     state, backup = tmp_path / "state", tmp_path / "backup"
     prepare_state(state)
-    spool = JournalSpool(state / FOLDER)
+    spool = JournalSpool(state / state_files.JOURNAL_SPOOL)
     spool.append(rows.pack(make_entry()))
     spool.close(written=False)
-    (path,) = (state / FOLDER).glob("*.spool")
+    (path,) = (state / state_files.JOURNAL_SPOOL).glob("*.spool")
     path.rename(path.with_name(f"{path.name}.damaged-20261123T120000Z"))
-    (state / FOLDER / "0.new").touch()
+    (state / state_files.JOURNAL_SPOOL / "0.new").touch()
     back_up(state, backup)
-    assert list((backup / "state" / FOLDER).iterdir()) == []
+    assert list((backup / "state" / state_files.JOURNAL_SPOOL).iterdir()) == []

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.config import Loaded, load_settings
 from oborona.errors import StoreError
 from oborona.milter.backup.manifest import MANIFEST, SUMS, Manifest, digest
-from oborona.milter.backup.marks import MARK, check_restored
+from oborona.milter.backup.marks import check_restored
 from oborona.milter.backup.restoring import restore
 from oborona.milter.backup.taking import UNFINISHED, take
 from oborona.milter.state import prepare_state
@@ -79,7 +80,7 @@ def test_the_mark_of_a_restore_is_not_written_through_a_link(loaded: Loaded, tmp
     (tmp_path / "shadow").write_text("root's alone")
     there = tmp_path / "there"
     there.mkdir()
-    (there / MARK).symlink_to(tmp_path / "shadow")
+    (there / state_files.RESTORING).symlink_to(tmp_path / "shadow")
     with pytest.raises(StoreError):
         restore(tmp_path / "backup", state=there, force=True)
     assert (tmp_path / "shadow").read_text() == "root's alone"
@@ -92,7 +93,7 @@ def test_the_daemons_user_reads_the_mark_whatever_roots_umask_is(
     modes = list[int]()
 
     def broken(*_: object, **__: object) -> None:
-        modes.append((tmp_path / "there" / MARK).stat().st_mode & 0o777)
+        modes.append((tmp_path / "there" / state_files.RESTORING).stat().st_mode & 0o777)
         raise OSError(5, "Input/output error", "disk")
 
     monkeypatch.setattr("oborona.milter.backup.restoring._copy_state", broken)
@@ -106,8 +107,8 @@ def test_the_daemons_user_reads_the_mark_whatever_roots_umask_is(
 
 
 def test_a_mark_that_cannot_be_read_is_a_mark(tmp_path: Path) -> None:
-    (tmp_path / MARK).symlink_to(tmp_path / MARK)
-    with pytest.raises(StoreError, match=MARK):
+    (tmp_path / state_files.RESTORING).symlink_to(tmp_path / state_files.RESTORING)
+    with pytest.raises(StoreError, match=state_files.RESTORING):
         check_restored(tmp_path)
 
 

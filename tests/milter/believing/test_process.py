@@ -12,23 +12,19 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
-from oborona import secret
+from oborona import secret, state_files
 from oborona.cli import main
 from oborona.config import Settings
 from oborona.counters.memory import MemoryCounters
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.schema import FILE
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.message.hashing import Hasher
 from oborona.milter.believing import journal as known
 from oborona.milter.believing.process import Believing
 from oborona.milter.journaled import entry_of
-from oborona.milter.personal.schema import FILE as PERSONAL
 from oborona.milter.personal.store import Store as Persons
 from oborona.milter.signatures.rows import State as SignatureState
-from oborona.milter.signatures.schema import FILE as SIGNATURES
 from oborona.milter.signatures.store import Store as Signatures
 from oborona.milter.state import prepare_state
 from oborona.policy.evidence import Silence
@@ -122,7 +118,7 @@ def explained(state: Path, ident: int, *more: str) -> Any:
 def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     """Words, lists, proposals; and all of it in what is explained."""
     idents = delivered(state)
-    with Log(state / FILE) as log:
+    with Log(state / state_files.EVENTS) as log:
         log.add([complaint(ident, number) for number, ident in enumerate(idents)], now=time.time())
     believing = Believing(Settings(), state, "mx.b.example")
     try:
@@ -131,14 +127,14 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
         assert believing.waiting() == 0
     finally:
         believing.close()
-    with Store(state / WORDS) as words, Persons(state / PERSONAL) as persons:
+    with Store(state / state_files.FEEDBACK) as words, Persons(state / state_files.PERSONS) as persons:
         said = words.last(9)
         assert {(one.person, one.journal) for one in said} == set(zip(PEOPLE, idents, strict=True))
         assert all(0 < one.weight < 1 for one in said)
         assert {len(persons.of(person).entries) for person in PEOPLE} == {
             2
         }  # who claims to write, and the text
-    with Signatures(state / SIGNATURES) as signatures:
+    with Signatures(state / state_files.SIGNATURES) as signatures:
         (proposed,) = signatures.all(SignatureState.PROPOSED)
         assert "replica watches" in proposed.signature.value
         assert signatures.in_force(time.time()) == 0
@@ -209,7 +205,7 @@ def test_what_an_admin_teaches_is_a_line_of_the_log_too(state: Path, tmp_path: P
         settle(believing)
     finally:
         believing.close()
-    with Store(state / WORDS) as store:
+    with Store(state / state_files.FEEDBACK) as store:
         assert [one.state.value for one in store.last(9)] == ["queued", "queued", "taken-back"]
 
 
@@ -217,7 +213,7 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
     state: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     idents, clock = delivered(state), [0.0]
-    with Log(state / FILE) as log:
+    with Log(state / state_files.EVENTS) as log:
         log.add([complaint(idents[0], 0)], now=time.time())
     journal, aside = state / "journal.db", state / "aside.db"
     aside.write_bytes(journal.read_bytes())
@@ -240,8 +236,8 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
 
 
 def test_where_nobody_has_said_anything_there_is_nothing_to_do(state: Path) -> None:
-    (state / FILE).unlink()  # as before the first start
+    (state / state_files.EVENTS).unlink()  # as before the first start
     believing = Believing(Settings(), state, "mx.b.example")
     assert not believing.step()
-    assert not (state / FILE).exists()
+    assert not (state / state_files.EVENTS).exists()
     believing.close()

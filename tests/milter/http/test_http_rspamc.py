@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored
-from oborona.feedback.events.schema import FILE
 from tests.letters import gtube
 from tests.milter.http.sittings import TOKEN
 from tests.peers.oborona import Oborona
@@ -45,7 +45,7 @@ class House(Oborona):
         self._settings["doors.http.keys_file"] = str(keys)
 
     def events(self) -> list[Stored]:
-        log = Log(self.state / FILE)
+        log = Log(self.state / state_files.EVENTS)
         with contextlib.closing(log):
             return log.last(100)[::-1]
 

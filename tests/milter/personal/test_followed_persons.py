@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.personal import follow, schema
+from oborona import state_files
+from oborona.milter.personal import follow
 from oborona.milter.personal.filter import Filter
 from oborona.milter.personal.follow import FollowedPersons, untagged
 from oborona.milter.personal.store import Store
@@ -23,7 +24,7 @@ SHOWN = Shown(author=ANN, claimed=ANN)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / schema.FILE
+    return tmp_path / state_files.PERSONS
 
 
 @pytest.fixture

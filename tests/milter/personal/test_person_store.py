@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreVersion
 from oborona.milter.personal import schema
 from oborona.milter.personal import store as store_of
@@ -21,7 +22,7 @@ JOE, KIM, ANN, BOB = "joe@b.example", "kim@b.example", "ann@a.example", "bob@a.e
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / schema.FILE
+    return tmp_path / state_files.PERSONS
 
 
 def said(side: Side, value: str, word: int = 0, when: float = NOW, **more: object) -> Entry:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.pinned import follow, schema
+from oborona import state_files
+from oborona.milter.pinned import follow
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.pinned.store import Store
 from oborona.reputation.flag import Flag
@@ -25,7 +26,7 @@ def pin(flag: Flag = Flag.BAD, number: int = 1) -> Pin:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / schema.FILE
+    return tmp_path / state_files.PINS
 
 
 @pytest.fixture

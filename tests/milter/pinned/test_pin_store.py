@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona import sqlite_file
+from oborona import sqlite_file, state_files
 from oborona.errors import StoreBusy, StoreError, StoreVersion
-from oborona.milter.pinned import schema
 from oborona.milter.pinned import store as store_of
 from oborona.milter.pinned.rows import Change, What, signed, unsigned
 from oborona.milter.pinned.store import CLEARED_S, LOG_S, Store
@@ -31,7 +30,7 @@ def pin(number: int = HIGH, flag: Flag = Flag.BAD, *, until: float = 0.0, since:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / schema.FILE
+    return tmp_path / state_files.PINS
 
 
 def test_the_last_word_on_an_entity_counts_and_every_word_is_in_the_log(path: Path) -> None:

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from oborona import state_files
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.follow import FollowedPolicy
-from oborona.milter.publishing.page import FILE, FOLDER, Page
+from oborona.milter.publishing.page import Page
 from oborona.milter.publishing.publisher import Publisher
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
@@ -38,11 +39,11 @@ class House:
         self.publisher = self.another()
         self.publisher.begin()
         self.publisher.open()
-        self.page = Page(self.copies / FILE)
+        self.page = Page(self.copies / state_files.POLICY_PAGE)
 
     @property
     def copies(self) -> Path:
-        return self.state / FOLDER
+        return self.state / state_files.POLICY_IN_FORCE
 
     def another(self, patience_s: float = PATIENCE_S) -> Publisher:
         """Return a publisher as its parent makes it."""

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.milter.publishing import asking
-from oborona.milter.publishing.asking import SOCKET, Outcome, answer, ask_reload, heard, listen
+from oborona.milter.publishing.asking import Outcome, answer, ask_reload, heard, listen
 from oborona.milter.status import Refusal
 
 
@@ -36,7 +37,7 @@ def test_an_answer_comes_back_whole(listener: socket.socket, tmp_path: Path) -> 
     thread.start()
     assert ask_reload(tmp_path, 10) == said
     thread.join()
-    assert (tmp_path / SOCKET).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / state_files.POLICY_SOCKET).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("word", [b"", b"rel", b"nonsense", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100_000])
@@ -44,7 +45,7 @@ def test_who_says_nothing_or_nonsense_is_hung_up_on(
     listener: socket.socket, tmp_path: Path, word: bytes
 ) -> None:
     with socket.socket(socket.AF_UNIX) as caller:
-        caller.connect(str(tmp_path / SOCKET))
+        caller.connect(str(tmp_path / state_files.POLICY_SOCKET))
         caller.setblocking(False)
         caller.send(word)
         assert heard(listener) is None
@@ -52,7 +53,7 @@ def test_who_says_nothing_or_nonsense_is_hung_up_on(
 
 def test_who_hangs_up_before_the_answer_hurts_nobody(listener: socket.socket, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as caller:
-        caller.connect(str(tmp_path / SOCKET))
+        caller.connect(str(tmp_path / state_files.POLICY_SOCKET))
         caller.sendall(asking.RELOAD)
         line = heard(listener)
     assert line is not None

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oborona import state_files
 from oborona.errors import StoreError
-from oborona.milter.publishing.page import FILE, NOTHING, Page, number_of, version_of, word_of
+from oborona.milter.publishing.page import NOTHING, Page, number_of, version_of, word_of
 from oborona.recheck.ident import WORKERS
 
 VERSIONS = st.integers(0, (1 << 48) - 1).map(lambda number: f"{number:012x}")
@@ -30,8 +31,8 @@ def test_two_publications_in_a_row_are_two_words_whatever_their_version(number: 
 
 
 def test_what_one_writes_others_read(tmp_path: Path) -> None:
-    page = Page.make(tmp_path / FILE)
-    other = Page(tmp_path / FILE)
+    page = Page.make(tmp_path / state_files.POLICY_PAGE)
+    other = Page(tmp_path / state_files.POLICY_PAGE)
     assert other.active == other.offered == NOTHING
     page.active, page.offered = word_of(1, "a" * 12), word_of(2, "f" * 12)
     assert (version_of(other.active), version_of(other.offered)) == ("a" * 12, "f" * 12)
@@ -54,23 +55,23 @@ def test_what_one_writes_others_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("octets", [b"", b"x" * 100, bytes(6208), os.urandom(6208), bytes(10_000)])
 def test_a_file_that_is_no_page_is_an_error(tmp_path: Path, octets: bytes) -> None:
-    (tmp_path / FILE).write_bytes(octets)
+    (tmp_path / state_files.POLICY_PAGE).write_bytes(octets)
     with pytest.raises(StoreError, match="is not a page"):
-        Page(tmp_path / FILE)
+        Page(tmp_path / state_files.POLICY_PAGE)
 
 
 def test_a_page_is_no_link_to_another_file(tmp_path: Path) -> None:
     Page.make(tmp_path / "other").close()
-    (tmp_path / FILE).symlink_to(tmp_path / "other")
+    (tmp_path / state_files.POLICY_PAGE).symlink_to(tmp_path / "other")
     with pytest.raises(StoreError):
-        Page(tmp_path / FILE)
+        Page(tmp_path / state_files.POLICY_PAGE)
 
 
 def test_a_page_is_made_in_place_of_whatever_is_there(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("history")
-    (tmp_path / f".{FILE}").write_text("of one that was killed while it made one")
-    page = Page.make(tmp_path / FILE)
+    (tmp_path / state_files.POLICY_PAGE).write_text("history")
+    (tmp_path / f".{state_files.POLICY_PAGE}").write_text("of one that was killed while it made one")
+    page = Page.make(tmp_path / state_files.POLICY_PAGE)
     assert page.active == NOTHING
     page.close()
     with pytest.raises(StoreError):
-        Page.make(tmp_path / "missing" / FILE)
+        Page.make(tmp_path / "missing" / state_files.POLICY_PAGE)

@@ -8,25 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError, StoreFull
 from oborona.feedback.connection import Connection
 from oborona.feedback.ledger import Ledger
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
 from oborona.feedback.word import Kind, Source, Word
 from oborona.message.hashing import Hasher, Type
-from oborona.milter.pinned.schema import FILE as PINS
 from oborona.milter.recheck.changes import Change, Changes
 from oborona.milter.recheck.in_force import PolicyInForce
 from oborona.milter.signatures.rows import State
-from oborona.milter.signatures.schema import FILE as SIGNATURES
 from oborona.milter.signatures.store import Store as SignatureStore
 from oborona.policy.signatures import Signature
 from oborona.policy.signatures.model import Flag
 from oborona.policy.signatures.model import Kind as SignatureKind
 from oborona.recheck.engine.model import Cause
 from oborona.recheck.moves import Moves
-from oborona.recheck.moves_schema import FILE as MOVES
 from oborona.types import Shingle
 
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
@@ -48,7 +45,7 @@ class Site:
 
     def begin(self) -> None:
         """Begin as a process does."""
-        self.moves = Moves(self.state / MOVES)
+        self.moves = Moves(self.state / state_files.MOVES)
         self.in_force = PolicyInForce(self.state, self.policy)
         self.changes = Changes(
             self.state, self.moves, self.in_force, HASHER, window_s=86_400.0, clock=time.time
@@ -68,7 +65,7 @@ class Site:
     def word(self, number: int, kind: Kind = Kind.SPAM, *, back: int = 0) -> int:
         """Have a word counted, or one taken back; return its id."""
         now = time.time()
-        with Store(self.state / WORDS) as store:
+        with Store(self.state / state_files.FEEDBACK) as store:
             if back:
                 store.take_back([back], reason="", by="", now=now)
                 ident = back
@@ -79,7 +76,7 @@ class Site:
                 )
                 (heard,) = store.add([said], now=now)
                 ident = heard.id
-        with Connection(self.state / WORDS) as connection:
+        with Connection(self.state / state_files.FEEDBACK) as connection:
             ledger = Ledger(connection)
             ledger.end(ledger.begin(100, now), now)
         return ident
@@ -166,7 +163,7 @@ def test_a_site_without_a_policy_says_so(site: Site) -> None:
     assert "the policy can't be loaded" in str(site.changes.failed)
 
 
-@pytest.mark.parametrize("broken", [SIGNATURES, PINS])
+@pytest.mark.parametrize("broken", [state_files.SIGNATURES, state_files.PINS])
 def test_a_store_that_can_not_be_read_hides_no_words(site: Site, broken: str) -> None:
     """Invariant: a word is told exactly once, whatever is wrong with the stores beside its own."""
     site.word(1)
@@ -199,7 +196,7 @@ def test_a_policy_whose_news_could_not_be_written_down_is_told_later(
 
 
 def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> None:
-    with SignatureStore(site.state / SIGNATURES) as store:
+    with SignatureStore(site.state / state_files.SIGNATURES) as store:
         site.changes.look()
         found = Signature(
             id="",

@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona import state_files
 from oborona.errors import StoreError
 from oborona.milter.gather import Gathered
 from oborona.milter.setapart import kept
 from oborona.milter.setapart.board import Board
 from oborona.milter.setapart.flights import Flights
-from oborona.milter.setapart.kept import AGE_S, DEATHS, FOLDER, MOST, Suspect
+from oborona.milter.setapart.kept import AGE_S, DEATHS, MOST, Suspect
 from oborona.milter.setapart.notes import IDENTITY_BYTES, Notes
 from oborona.milter.suspects import PRUNE_S, Suspects
 from oborona.types import Client, Envelope
@@ -171,7 +172,7 @@ def test_what_is_old_goes_from_the_disk_though_nobody_dies(site: Site) -> None:
     for _ in range(DEATHS):
         site.dies(running=ONE)
     kept.keep(site.state, ONE.hex(), b"mail")
-    folder = site.state / FOLDER
+    folder = site.state / state_files.SET_APART
     site.now += AGE_S - PRUNE_S
     site.suspects.look()
     assert len(list(folder.iterdir())) == 2
@@ -187,13 +188,13 @@ def test_what_is_old_goes_from_the_disk_though_nobody_dies(site: Site) -> None:
 def test_a_broken_file_is_left_out(site: Site, octets: bytes) -> None:
     for _ in range(DEATHS):
         site.dies(running=ONE)
-    (site.state / FOLDER / "0123.json").write_bytes(octets)
+    (site.state / state_files.SET_APART / "0123.json").write_bytes(octets)
     site.begin()
     assert site.apart == {ONE}
 
 
 def test_without_a_disk_it_is_known_in_memory(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    (site.state / FOLDER).write_text("no folder")
+    (site.state / state_files.SET_APART).write_text("no folder")
     for _ in range(DEATHS):
         site.dies(running=ONE)
     assert site.apart == {ONE}
@@ -211,9 +212,9 @@ def test_the_folder_is_bounded_and_closed(tmp_path: Path) -> None:
     known = kept.read(tmp_path, NOW)
     assert len(known) == MOST
     assert known[-1].last == NOW + MOST + 19
-    assert len(list((tmp_path / FOLDER).iterdir())) == 2 * MOST
-    assert {file.stat().st_mode & 0o777 for file in (tmp_path / FOLDER).iterdir()} == {0o600}
-    assert (tmp_path / FOLDER).stat().st_mode & 0o777 == 0o700
+    assert len(list((tmp_path / state_files.SET_APART).iterdir())) == 2 * MOST
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / state_files.SET_APART).iterdir()} == {0o600}
+    assert (tmp_path / state_files.SET_APART).stat().st_mode & 0o777 == 0o700
 
 
 def test_large_messages_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +224,7 @@ def test_large_messages_are_bounded_together(tmp_path: Path, monkeypatch: pytest
         kept.write(tmp_path, Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how=""))
         kept.keep(tmp_path, identity, b"x" * 3000)
     kept.prune(tmp_path, NOW)
-    assert sum(file.stat().st_size for file in (tmp_path / FOLDER).iterdir()) <= 10_000
+    assert sum(file.stat().st_size for file in (tmp_path / state_files.SET_APART).iterdir()) <= 10_000
     assert kept.read(tmp_path, NOW)[-1].last == NOW + 9
 
 
@@ -252,6 +253,6 @@ def test_a_worker_that_lives_learns_at_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / FOLDER).write_text("no folder")
+    (tmp_path / state_files.SET_APART).write_text("no folder")
     with pytest.raises(StoreError):
         kept.keep(tmp_path, ONE.hex(), b"x")

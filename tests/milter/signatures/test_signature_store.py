@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona import sqlite_file
+from oborona import sqlite_file, state_files
 from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.message.parse import parse
-from oborona.milter.signatures import follow, schema
+from oborona.milter.signatures import follow
 from oborona.milter.signatures import store as store_of
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.signatures.rows import Hits, State
@@ -34,7 +34,7 @@ def sign(value: str, **more: object) -> Signature:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / schema.FILE
+    return tmp_path / state_files.SIGNATURES
 
 
 def test_what_was_added_is_there_whole_and_the_same_is_not_added_twice(path: Path) -> None:

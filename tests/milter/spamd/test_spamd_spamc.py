@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from oborona import state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, Way, What
-from oborona.feedback.events.schema import FILE
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 from tests.peers.spamc import Done, ask, available, request, spamc
@@ -61,7 +61,7 @@ class House:
         self.unix = unix
 
     def events(self) -> list[Stored]:
-        log = Log(self.oborona.state / FILE)
+        log = Log(self.oborona.state / state_files.EVENTS)
         try:
             return log.last(100)[::-1]
         finally:
@@ -242,7 +242,7 @@ def test_what_people_say_is_in_the_log_of_events(house: House) -> None:
         (["-C", "report", "-u", "ann@b.example"], What.COMPLAINT, "ann@b.example"),
         (["-C", "revoke", "-u", "eve"], What.PARDON, "eve@example.test"),
     ]
-    before = len(house.events()) if (house.oborona.state / FILE).exists() else 0
+    before = len(house.events()) if (house.oborona.state / state_files.EVENTS).exists() else 0
     for words, _, _ in said:
         done = spamc(house.unix, *words, message=marked)
         assert (done.status, "successfully" in done.said) == (0, True), (words, done)

@@ -10,18 +10,16 @@ from typing import Final
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
 from oborona.feedback.believing.following import mark_of
 from oborona.feedback.believing.proposing import proposals_of
 from oborona.feedback.effects import Effects
-from oborona.feedback.events import schema
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, Way, What
-from oborona.feedback.schema import FILE as WORDS
 from oborona.feedback.store import Store
-from oborona.milter.personal import schema as persons
 from oborona.milter.personal.store import Store as Persons
 
 _HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
@@ -63,17 +61,19 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 def said_of(state: Path, ident: int) -> tuple[Said, ...]:
     """Return what was said of a message of the journal; what can't be read is a word on standard error."""
-    if not (state / schema.FILE).exists():
+    if not (state / state_files.EVENTS).exists():
         return ()
     try:
         with as_owner_of(state), ExitStack() as stack:
-            log = stack.enter_context(Log(state / schema.FILE, make=False))
+            log = stack.enter_context(Log(state / state_files.EVENTS, make=False))
             words = (
-                stack.enter_context(Store(state / WORDS, make=False)) if (state / WORDS).exists() else None
+                stack.enter_context(Store(state / state_files.FEEDBACK, make=False))
+                if (state / state_files.FEEDBACK).exists()
+                else None
             )
             own = (
-                stack.enter_context(Persons(state / persons.FILE, make=False))
-                if (state / persons.FILE).exists()
+                stack.enter_context(Persons(state / state_files.PERSONS, make=False))
+                if (state / state_files.PERSONS).exists()
                 else None
             )
             return tuple(_said(one, log, words, own) for one in log.about(ident=ident))

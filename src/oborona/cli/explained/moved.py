@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from oborona import state_files
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
 from oborona.recheck.moves import Moves
-from oborona.recheck.moves_schema import FILE
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,10 +33,10 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 def moves_of(state: Path, ident: int) -> tuple[Moved, ...]:
     """Return the moves of a message, in order; what can't be read is a word on standard error."""
-    if not (state / FILE).exists():
+    if not (state / state_files.MOVES).exists():
         return ()
     try:
-        with Moves(state / FILE, make=False) as moves:
+        with Moves(state / state_files.MOVES, make=False) as moves:
             found = moves.of(ident)
     except StoreError as error:
         click.echo(f"oborona: {error}; its moves are not told", err=True)

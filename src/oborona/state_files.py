@@ -1,0 +1,113 @@
+"""The names of all files, folders and sockets in the state folder, each with who writes it.
+
+What the folders hold under names of their own (records, copies, spools) their writers tell. SQLite keeps `-wal` and `-shm`
+beside each `.db`; a store that is set aside is renamed to `NAME.damaged-TIME` or `NAME.foreign-TIME`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# The site, and what its stores were begun with.
+SECRET: Final = "secret"  # noqa: S105 - its name
+"""The site's secret of 32 bytes: the first process that starts."""
+SECRET_NOTE: Final = "secret.known"  # noqa: S105 - its name
+"""Check value of the secret, also in `counters`: whoever makes the secret."""
+BEGUN: Final = "begun"
+"""Folder, a record of each store that was begun here: whoever begins or loses one."""
+RESTORING: Final = "restoring"
+"""Mark of a restore that has not ended: `oborona restore`."""
+BEFORE_RESTORE: Final = "before-restore-"
+"""Folders that begin so, what was here before a restore: `oborona restore`."""
+
+# Stores in SQLite.
+JOURNAL: Final = "journal.db"
+"""Verdicts and their evidence: the keeper, from the spool of the workers."""
+EVENTS: Final = "events.db"
+"""What people say of messages: the intake, the workers (traps) and `oborona learn`; decided by the trainer."""
+FEEDBACK: Final = "feedback.db"
+"""Labels that were believed, and their effects: the trainer and `oborona learn`."""
+PERSONS: Final = "personal.db"
+"""Persons' lists and contacts: commands, the workers (contacts) and the trainer (what was believed)."""
+PINS: Final = "reputation.db"
+"""Manual overrides, notes and their log: commands."""
+SIGNATURES: Final = "signatures.db"
+"""Signatures: commands, and the trainer (proposals)."""
+MOVES: Final = "recheck.db"
+"""Delivered copies that were moved or are to be: the keeper and commands."""
+
+# Beside the journal.
+JOURNAL_SPOOL: Final = "journal.spool"
+"""Folder of entries that are not in the journal yet: the workers."""
+INDEX: Final = "index"
+"""Folder, from pieces of messages to messages: the keeper."""
+INDEX_LIST: Final = "index.json"
+"""In `index`, which of its files are in force: the keeper."""
+
+# Models.
+WEIGHTS: Final = "model.weights"
+"""Weights of the content model in force: the trainer."""
+WEIGHTS_FRESH: Final = ".model.weights"
+"""Weights that are being made: the trainer."""
+WEIGHTS_BASE: Final = "model.base"
+"""Weights that another site has learned: `oborona model import`."""
+WEIGHTS_SNAPSHOTS: Final = "model.snapshots"
+"""Folder of earlier weights: the trainer."""
+FINAL_MODEL: Final = "final.model"
+"""The final model in force: `oborona model final`."""
+FINAL_MODEL_BEFORE: Final = "final.model.before"
+"""The final model that was in force before it: `oborona model final`."""
+
+# Counts.
+COUNTERS: Final = "counters"
+"""Folder of the counts: the writer."""
+COUNTERS_DATA: Final = "data.mdb"
+"""In `counters` and its outbox, the store of LMDB: the writer."""
+COUNTERS_READERS: Final = "lock.mdb"
+"""Beside each `data.mdb`, LMDB's table of readers: every process that reads it."""
+COUNTERS_COMPACTING: Final = "data.mdb.compacting"
+"""In `counters`, a smaller copy that is being made: `oborona counters compact`."""
+COUNTERS_NOTE: Final = "data.known"
+"""In `counters`, the data file as it was when its writer ended: the writer."""
+COUNTERS_SPOOL: Final = "spool"
+"""In `counters`, the folder of what is not counted yet: the workers and other processes that count."""
+COUNTERS_OUTBOX: Final = "outbox"
+"""In `counters`, the folder of what a Redis Cluster has not acknowledged: the writer."""
+DOORKEEPER: Final = "doorkeeper.table"
+"""In `counters`, what was seen once and is not counted yet: the writer."""
+
+# What processes say of themselves, and of what is in force.
+STATUS: Final = "status"
+"""Folder, a file of what each process says of itself: that process."""
+LAST_TROUBLE: Final = "status/last-trouble.json"
+"""What ended a process last, or kept the service from starting: the supervisor."""
+POLICY_IN_FORCE: Final = "policy"
+"""Folder of copies of the policy: the publisher."""
+POLICY_PAGE: Final = "page"
+"""In `policy`, which copy is offered and in force: the publisher and the workers."""
+SET_APART: Final = "set-apart"
+"""Folder of messages that processes died of: the supervisor."""
+
+# Sockets. The state folder is closed to others, and so are they.
+POLICY_SOCKET: Final = "policy.sock"
+"""`oborona policy reload` asks here: the publisher."""
+READER_SOCKET: Final = "reader.sock"
+"""Workers hand pictures in here: the reader."""
+
+# Locks: each has the process that holds it.
+STATE_LOCK: Final = "state.lock"
+"""Held while the stores are made ready: every process that starts."""
+WORKERS_LOCK: Final = "workers.lock"
+"""Held by the supervisor of the workers."""
+KEEPER_LOCK: Final = "keeper.lock"
+"""Held by the supervisor of the keeper."""
+READER_LOCK: Final = "reader.lock"
+"""Held by the supervisor of the reader."""
+TRAINER_LOCK: Final = "trainer.lock"
+"""Held by the supervisor of the trainer, and by commands that train."""
+INTAKE_LOCK: Final = "intake.lock"
+"""Held by the supervisor of the intake."""
+JOURNAL_LOCK: Final = "journal.lock"
+"""Held while the journal is made ready: the keeper, or a process that starts."""
+COUNTERS_LOCK: Final = "writer.lock"
+"""In `counters`, held by the writer."""
