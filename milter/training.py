@@ -7,10 +7,12 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from oborona.config import Settings
+from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.counting import Counting
 from oborona.feedback.trainer import Trainer
@@ -42,12 +44,15 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
     """
     stop = Stop()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
-    counters = open_adding(settings, state, NAME)
-    counting = Counting(counters)
-    believing = Believing(settings, state, site)
-    ready()
-    trouble = ""
-    try:
+    with ExitStack() as closings:
+        closings.callback(status.remove_one, state, status.TrainerStatus)
+        counters = open_adding(settings, state, NAME)
+        closings.callback(_close, counters)
+        believing = Believing(settings, state, site)
+        closings.callback(believing.close)
+        counting = Counting(counters)
+        ready()
+        trouble = ""
         while not stop.is_set():
             try:
                 with_trainer(settings, state, counting, believing, stop, recovered=bool(trouble))
@@ -60,14 +65,14 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
                 trouble = str(error)
                 _write(state, status.TrainerStatus(pid=os.getpid(), time=time.time(), trouble=trouble))
                 stop.wait(TROUBLE_S)
-    finally:
-        believing.close()
-        try:
-            counters.close()
-        except StoreError as error:
-            event(log, logging.ERROR, "the last counts may be lost", error=error)
-        status.remove_one(state, status.TrainerStatus)
     return os.EX_OK
+
+
+def _close(counters: Spooled) -> None:
+    try:
+        counters.close()
+    except StoreError as error:
+        event(log, logging.ERROR, "the last counts may be lost", error=error)
 
 
 def with_trainer(

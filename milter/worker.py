@@ -31,6 +31,7 @@ from oborona.milter import status
 from oborona.milter.alarm.campaigns import Sightings, sighted
 from oborona.milter.asking import Asking
 from oborona.milter.bench import Bench
+from oborona.milter.closings import Closings
 from oborona.milter.content_model import Taught
 from oborona.milter.crowd import Crowd
 from oborona.milter.delivery.delivering import Bench as DeliveryBench
@@ -166,23 +167,30 @@ class Worker:
         loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
-        alive = asyncio.create_task(beating())  # from here to the last drained session
-        keys = secret.load(self._state)
-        self._beside = open_engines(self._settings, self._name)
-        self._policy.begin()
-        self._signatures.begin(self._policy.current.signatures)
-        self._pins.look()
-        await self._persons.look()
-        self._final.begin()
-        asking, tally = Asking(self._settings, self._name), status.Tally()
-        pulse = Pulse()
-        crowd = Crowd(self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s)
-        counters = open_counters(self._settings, self._state, f"worker-{self._number}")
-        async with await Journal.open(
-            self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s
-        ) as journal:
+        async with Closings(log) as closings:
+            alive = asyncio.create_task(beating())  # from here to the last of what is closed
+            closings.callback(alive.cancel)
+            keys = secret.load(self._state)
+            self._policy.begin()
+            journal = await closings.enter_async_context(
+                await Journal.open(self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s)
+            )
+            closings.add(
+                partial(status.remove, self._state, self._number), "status stays behind", logging.WARNING
+            )
+            counters = open_counters(self._settings, self._state, f"worker-{self._number}")
+            closings.add(counters.close, "the last counters may be lost")
+            closings.add(partial(self._flush_once, counters), "the last counters may be lost")
+            await self._open_stores(closings)
+            asking, tally = Asking(self._settings, self._name), status.Tally()
+            closings.add(asking.close, "the resolver can't be closed")
             line = Line(self._state / state_files.READER_SOCKET)
+            closings.add(line.close, "the connection to the reader can't be closed")
             site = self._site(keys, counters, line)
+            pulse = Pulse()
+            crowd = Crowd(
+                self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s
+            )
             numbers = Numbers(self._number)
             late = LateReading(
                 Eyes(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
@@ -194,6 +202,7 @@ class Worker:
                 clock=time.time,
                 most=self._settings.reader.late_messages if self._settings.reader.enabled else 0,
             )
+            closings.add(partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended")
             bench = Bench(
                 site=site,
                 settings=self._settings.worker,
@@ -221,23 +230,23 @@ class Worker:
             )
             await asking.begin(self._policy.current)
             room = Room(self._settings.worker.max_bodies_bytes)
-            servers: list[Server] = [
-                await entrance.start(
-                    Premises(
-                        settings=self._settings,
-                        sessions=partial(Session, bench, content=entrance.content),
-                        asker=asking.asker,
-                        name=self._name,
-                        state=self._state,
-                        signing_key=keys.signature,
-                        note=partial(tally.at_door, entrance.name),
-                        keep=self._trapping.keep,
-                        room=room,
-                    ),
-                    entrance.listener,
+            closings.add(pulse.stop, "the pulse can't be stopped")
+            servers: list[Server] = []
+            # where something failed nobody is answered by what is being closed
+            closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
+            for entrance in self._entrances:
+                premises = Premises(
+                    settings=self._settings,
+                    sessions=partial(Session, bench, content=entrance.content),
+                    asker=asking.asker,
+                    name=self._name,
+                    state=self._state,
+                    signing_key=keys.signature,
+                    note=partial(tally.at_door, entrance.name),
+                    keep=self._trapping.keep,
+                    room=room,
                 )
-                for entrance in self._entrances
-            ]
+                servers.append(await entrance.start(premises, entrance.listener))
             if self._delivery is not None:
                 servers.append(await self._deliver(self._delivery, keys, journal, numbers, room))
             _collect_seldom()
@@ -263,37 +272,35 @@ class Worker:
                 ]
                 await self._stop.wait()
                 self._policy.leave()
-                grace_s = self._settings.worker.drain_s
-                draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
-                await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
-                for entrance in self._entrances:
-                    entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
-                if self._delivery is not None:
-                    self._delivery.close()
-                await asyncio.gather(*draining)
+                await self._drain(servers, self._settings.worker.drain_s)
                 for chore in running:
                     chore.cancel()
-            pulse.stop()
-            await late.close(LATE_GRACE_S)
-            await line.close()
-            await asking.close()
-            if self._beside is not None:
-                await self._beside.close()
-            self._signatures.close()
-            self._pins.close()
-            await self._persons.close()
-            self._contacts.close()
-            await self._trapping.close()
-            self._flush_once(counters)
-            try:
-                counters.close()
-            except StoreError as error:
-                event(log, logging.ERROR, "the last counters may be lost", error=error)
-            try:
-                status.remove(self._state, self._number)
-            except StoreError as error:
-                event(log, logging.WARNING, "status stays behind", error=error)
-        alive.cancel()
+
+    async def _open_stores(self, closings: Closings) -> None:
+        """Read what is followed, before there is mail, and open what else a scan asks."""
+        closings.add(self._trapping.close, "the log of events can't be closed")
+        closings.add(self._contacts.close, "the last contacts may be lost")
+        closings.add(self._persons.close, "the store of persons can't be closed")
+        await self._persons.look()
+        closings.add(self._pins.close, "the store of manual overrides can't be closed")
+        self._pins.look()
+        closings.add(self._signatures.close, "the last hits of signatures may be lost")
+        self._signatures.begin(self._policy.current.signatures)
+        self._final.begin()
+        self._beside = open_engines(self._settings, self._name)
+        if self._beside is not None:
+            closings.add(self._beside.close, "engines can't be closed")
+
+    async def _drain(self, servers: list[Server], grace_s: float) -> None:
+        """Serve nobody new, and give those who are served so many seconds; once, whoever calls it again."""
+        draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
+        servers.clear()
+        await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
+        for entrance in self._entrances:
+            entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
+        if self._delivery is not None:
+            self._delivery.close()
+        await asyncio.gather(*draining)
 
     def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
         asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2

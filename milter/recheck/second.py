@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -195,14 +195,13 @@ class SecondLook:
                     clock=self._clock,
                 )
                 await engine.begin()
-                try:
+                async with AsyncExitStack() as closings:
+                    closings.callback(self._close_site)
+                    closings.push_async_callback(self._persons.close)
+                    closings.callback(self._pins.close)
+                    closings.callback(self._heard.close)
+                    closings.callback(changes.close)
                     await self._together(stop, engine, mover, changes)
-                finally:
-                    changes.close()
-                    self._heard.close()
-                    self._pins.close()
-                    await self._persons.close()
-                    self._close_site()
 
     async def _together(
         self,
