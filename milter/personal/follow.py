@@ -1,8 +1,8 @@
 """A worker's persons: those who have said anything are known by a filter, what they have said is read when there is mail for them.
 
-The store is asked four times a second how many changes there were: what a person says holds in all workers within half a second.  What was read is
-kept, up to `CACHE_OCTETS`, until that person changes.  When the store can't be used, policy decides alone for those who were not read before,
-mail goes on, and the log says so, once, and once when it is over.
+The store is followed as `oborona.milter.followed_store` tells, by who has changed alone: what they have said is read on a thread
+of the store's own, and kept, up to `CACHE_OCTETS`, until that person changes. When the store can't be used, policy decides
+alone for those who were not read before.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Final
 import aiosqlite
 
 from oborona.errors import StoreError
+from oborona.milter.followed_store import LOOK_S, READ_WHOLE, file_of
 from oborona.milter.log import event
 from oborona.milter.personal.filter import Filter
 from oborona.milter.personal.schema import SHARED
@@ -26,7 +27,6 @@ from oborona.recheck.reading import on_its_thread
 from oborona.reputation.personal import NOBODY, Personal, mail_address
 from oborona.sqlite_file import ERRORS
 
-LOOK_S: Final = 0.25  # between looks at the store
 READ_S: Final = 2.0  # that reading one person may take, some 0.3 ms where the machine is not busy; then policy decides alone
 LATE_TURNS: Final = 5  # of the loop, from an answer of the store's thread to whoever waits for it
 REST_S: Final = 1.0  # that nobody is read after that: mail to a hundred people waits once
@@ -58,7 +58,7 @@ class FollowedPersons:
         self._path = path
         self._db: aiosqlite.Connection | None = None
         self._file: tuple[int, int] | None = None  # device and inode of what is open
-        self._version = -1
+        self._version = READ_WHOLE
         self._filter = Filter()
         self._kept: OrderedDict[str, Personal] = OrderedDict()
         self._octets = 0
@@ -102,7 +102,7 @@ class FollowedPersons:
                 self._well(of_one=False)
                 return
             whole = number < self._version or self._version < 0  # it was put back to what it was, or is new
-            changed = await self._rows(_CHANGED, (-1 if whole else self._version,))
+            changed = await self._rows(_CHANGED, (READ_WHOLE if whole else self._version,))
         except _ERRORS as error:
             await self._failed(error)
             return
@@ -164,17 +164,15 @@ class FollowedPersons:
     async def _open(self) -> bool:
         """Open the store, anew where another file has its name; return whether there is one, or ever was."""
         try:
-            found = self._path.stat()
-        except FileNotFoundError:
-            if self._file is None:  # nobody has said anything yet
-                return False
-            raise StoreError(f"{self._path}: is gone") from None
-        except OSError as error:
-            raise StoreError(f"{self._path}: {error.strerror}") from error
-        if self._db is None or self._file != (found.st_dev, found.st_ino):
+            file = file_of(self._path)
+        except StoreError as error:
+            if self._file is None and isinstance(error.__cause__, FileNotFoundError):
+                return False  # nobody has said anything yet
+            raise
+        if self._db is None or file != self._file:
             await self.close()
             self._db = await on_its_thread(await asyncio.to_thread(SHARED.open, self._path, make=False))
-            self._file, self._version, self._of_one = (found.st_dev, found.st_ino), -1, False
+            self._file, self._version, self._of_one = file, READ_WHOLE, False
         return True
 
     async def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from oborona.errors import StoreError
+from oborona.milter.followed_store import FollowedStore
 from oborona.milter.personal.schema import SHARED
 from oborona.reputation.personal import LAXEST, STRICTEST, Entry, Kind, Side, Source
-from oborona.sqlite_file import SharedFile
 
 MAX_SAID: Final = 2_000  # entries of a person that are no contacts; of those from words the oldest make room
 MAX_TEXTS: Final = 100  # of these about texts: each costs a message 3 µs
@@ -54,8 +54,8 @@ class Counted(NamedTuple):
     contacts: int
 
 
-class Store(SharedFile):
-    """One process's access to the store; see `SharedFile`."""
+class Store(FollowedStore):
+    """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
 
@@ -189,10 +189,8 @@ class Store(SharedFile):
     @contextmanager
     def _change(self) -> Iterator[_Change]:
         """A transaction that is one change."""
-        with self.transaction() as db:
-            db.execute("UPDATE version SET number = number + 1")
-            (number,) = db.execute("SELECT number FROM version").fetchone()
-            yield _Change(db, number)
+        with self.changing() as number:
+            yield _Change(self._db, number)
 
 
 class _Change:

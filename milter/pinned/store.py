@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from oborona.errors import StoreError
+from oborona.milter.followed_store import FollowedStore
 from oborona.milter.pinned.rows import (
     CHANGE_COLUMNS,
     PIN_COLUMNS,
@@ -23,7 +24,6 @@ from oborona.milter.pinned.rows import (
 )
 from oborona.milter.pinned.schema import SHARED
 from oborona.reputation.pins import MAX_PINS, Pin
-from oborona.sqlite_file import SharedFile
 from oborona.types import Shingle
 
 LOG_S: Final = 400 * 86_400.0  # what was done is kept: over a year, so that last year's can be looked at
@@ -39,13 +39,13 @@ _PUT: Final = (
     " changed = excluded.changed"
 )
 _IN_FORCE: Final = "flag != '' AND (until <= 0 OR until > ?)"
-_AT_ONCE: Final = 500  # rows
 
 
-class Store(SharedFile):
-    """One process's access to the store; see `SharedFile`."""
+class Store(FollowedStore):
+    """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
+    forgets = True
 
     def put(self, pins: Sequence[Pin], *, origin: str = "", told: str = "") -> None:
         """Pin entities in one transaction: all of them or none; each takes the place of the entity's last pin.
@@ -160,31 +160,21 @@ class Store(SharedFile):
             values += entity.type, signed(entity.hash)
         return [change_of(row) for row in self.rows(f"{sql} ORDER BY id DESC LIMIT ?", (*values, limit))]
 
-    def version(self) -> int:
-        """Return how many changes of pins there were: 10 µs, for those who wait for the next."""
-        with self.told():
-            (number,) = self._db.execute("SELECT number FROM version").fetchone()
-        return int(number)
-
     def since(self, version: int, now: float) -> Changes:
         """Return what has changed since a version; since -1 all that is in force."""
-        with self.told():
-            self._db.execute("BEGIN")
-            try:
-                (number,) = self._db.execute("SELECT number FROM version").fetchone()
-                wanted, given = ("changed > ?", version) if version >= 0 else (_IN_FORCE, now)
-                rows = self._db.execute(f"SELECT {PIN_COLUMNS} FROM pin WHERE {wanted}", (given,))  # noqa: S608
-                pins, gone, unknown = list[Pin](), list[Shingle](), 0
-                while some := rows.fetchmany(_AT_ONCE):
-                    for row in some:
-                        try:
-                            pins.append(pin_of(row))
-                        except StoreError:
-                            unknown += row[3] != ""  # it was cleared
-                            if isinstance(row[0], int) and isinstance(row[1], int):
-                                gone.append(Shingle(row[0], unsigned(row[1])))
-            finally:
-                self._db.execute("COMMIT")
+        select = f"SELECT {PIN_COLUMNS} FROM pin WHERE"  # noqa: S608 - literals above
+        reading = self.rows_since(
+            version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
+        )
+        pins, gone, unknown = list[Pin](), list[Shingle](), 0
+        with reading as (number, rows):
+            for row in rows:
+                try:
+                    pins.append(pin_of(row))
+                except StoreError:
+                    unknown += row[3] != ""  # it was cleared
+                    if isinstance(row[0], int) and isinstance(row[1], int):
+                        gone.append(Shingle(row[0], unsigned(row[1])))
         return Changes(version=number, pins=pins, gone=gone, unknown=unknown, whole=version < 0)
 
     def _of(self, entity: Shingle, now: float) -> Pin | None:
@@ -213,10 +203,8 @@ class Store(SharedFile):
     @contextmanager
     def _change(self, now: float) -> Iterator[int]:
         """A transaction that is one change of pins; yields its number."""
-        with self.transaction():
+        with self.changing() as number:
             before = self._in_force(now)
-            self._db.execute("UPDATE version SET number = number + 1")
-            (number,) = self._db.execute("SELECT number FROM version").fetchone()
             yield number
             self._db.execute(
                 "DELETE FROM pin WHERE (flag = '' AND since < ?) OR (0 < until AND until < ?)",

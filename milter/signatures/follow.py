@@ -1,7 +1,7 @@
 """A worker's signatures: kept as its policies and the store say, and their hits brought to the store.
 
-The store is asked four times a second how many changes there were, in a thread: a signature that somebody adds is looked for on all workers within
-half a second.  When nothing has changed for a while, what came piece by piece is joined.  When the store can't be used, what was known stays in force, mail goes on, and the log says so, once, and once when it is over.
+How the store is followed `oborona.milter.followed_store` tells. When nothing has changed for a while, what came piece by piece
+is joined.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from oborona.errors import StoreError
+from oborona.milter.followed_store import LOOK_S, StoreFollower
 from oborona.milter.log import event
 from oborona.milter.signatures.rows import Changes
 from oborona.milter.signatures.store import Store
@@ -22,7 +23,6 @@ from oborona.policy.load import Policy
 from oborona.policy.signatures import Book, LiveSignatures, Signature
 from oborona.types import Mode
 
-LOOK_S: Final = 0.25  # between looks at the store
 FLUSH_S: Final = 3.0  # between writes of hits
 SETTLED_S: Final = (
     30.0  # without a change: an import in parts is over, and what came in small pieces is joined
@@ -48,18 +48,18 @@ class Followed:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._store: Store | None = None
-        self._inode = 0
-        self._version = -1
-        self._trouble = ""
+        self._store: StoreFollower[Store, Changes] = StoreFollower(
+            path,
+            partial(Store, make=False),
+            Store.since,
+            log=log,
+            failing="signatures of the store stay as they were",
+            well="signatures of the store are read again",
+        )
         self._hits: _Counts = {}
         self._broken: frozenset[str] = frozenset()  # that the log has named
         self._changed: float | None = None  # when the book last changed, monotonic; None = it is settled
         self._surveyed = 0.0  # monotonic
-        self._lock = (
-            threading.Lock()
-        )  # of the store: a look that was given up may still run when it is closed
         self._building = threading.Lock()  # of the books
         self._live = LiveSignatures({})
         self._begun = False
@@ -75,7 +75,7 @@ class Followed:
     @property
     def stale(self) -> bool:
         """The store can't be read or written now: what was known stays."""
-        return bool(self._trouble)
+        return self._store.stale
 
     def begin(self, files: Mapping[str, Signature]) -> None:
         """Read everything at once, before there is mail.
@@ -83,8 +83,7 @@ class Followed:
         Args:
             files: the signatures of the policy in use, by id.
         """
-        with self._lock:
-            changes = self._changes()
+        changes = self._changes()
         self._live = LiveSignatures(files, changes.active if changes is not None else ())
         self._looked_at, self._begun = self._live.book, True
         self._say_broken()
@@ -128,8 +127,7 @@ class Followed:
 
     def look(self) -> None:
         """Take what has changed, or settle when nothing has for a while."""
-        with self._lock:
-            changes = self._changes()
+        changes = self._changes()
         with self._building:
             if changes is not None and (changes.whole or changes.active or changes.gone):
                 self._take(changes)
@@ -172,22 +170,11 @@ class Followed:
         """Write the last hits and let the store go; hits that can't be written now are lost."""
         if self._hits:
             self._written(self._hits)
-        with self._lock:
-            if self._store is not None:
-                self._store.close()
-                self._store = None
+        self._store.close()
 
     def _written(self, counts: _Counts) -> bool:
         """Write hits; return whether they could be."""
-        with self._lock:
-            if self._store is None:
-                return False
-            try:
-                self._store.add_hits(counts)
-            except StoreError as error:
-                self._failed(error)
-                return False
-        return True
+        return self._store.write(lambda store: store.add_hits(counts))
 
     def _say_broken(self) -> None:
         """Name the signatures that can't be used by this version, each once."""
@@ -197,45 +184,12 @@ class Followed:
         self._broken = frozenset(broken)
 
     def _changes(self) -> Changes | None:
-        """Return what has changed in the store since the last time; None if it can't be read. `_version` is then the new one."""
-        try:
-            store = self._opened()
-            version = store.version() if self._version >= 0 else -1
-            if version == self._version >= 0:
-                changes = Changes(version=version, active=[], gone=[], unknown={})
-            else:
-                if version < self._version:  # it was put back to what it was before
-                    self._version = -1
-                changes = store.since(self._version, time.time())
-        except StoreError as error:
-            self._failed(error)
-            return None
-        self._version = changes.version
-        for name, why in changes.unknown.items():
-            event(log, logging.ERROR, "signature not used", signature=name, error=why)
-        if self._trouble:
-            event(log, logging.WARNING, "signatures of the store are read again")
-            self._trouble = ""
+        """Return what has changed in the store since the last time; None where nothing has, or it can't be read."""
+        changes = self._store.changes()
+        if changes is not None:
+            for name, why in changes.unknown.items():
+                event(log, logging.ERROR, "signature not used", signature=name, error=why)
         return changes
-
-    def _opened(self) -> Store:
-        """Return the store, opened anew where another file has its name."""
-        try:
-            inode = self._path.stat().st_ino
-        except OSError as error:
-            raise StoreError(f"{self._path}: {error.strerror}") from error
-        if self._store is not None and inode != self._inode:
-            self._store.close()
-            self._store = None
-        if self._store is None:
-            self._store = Store(self._path, make=False)
-            self._inode, self._version = inode, -1
-        return self._store
-
-    def _failed(self, error: StoreError) -> None:
-        if str(error) != self._trouble:
-            event(log, logging.ERROR, "signatures of the store stay as they were", error=error)
-            self._trouble = str(error)
 
 
 def _rest() -> None:

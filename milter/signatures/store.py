@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import StoreError
+from oborona.milter.followed_store import FollowedStore
 from oborona.milter.signatures.rows import (
     COLUMNS,
     Changes,
@@ -22,10 +23,8 @@ from oborona.milter.signatures.rows import (
 )
 from oborona.milter.signatures.schema import SHARED
 from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
-from oborona.sqlite_file import SharedFile
 
 DAY_S: Final = 86_400
-_AT_ONCE: Final = 500  # rows
 _INSERT: Final = (
     "INSERT INTO signature (state, changed, flag, kind, value, normal, place, inside, owner, reason, author, created,"
     " expires, score, mode, decided, decided_by, evidence)"
@@ -38,8 +37,8 @@ _SAME: Final = (
 _IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
 
 
-class Store(SharedFile):
-    """One process's access to the store; see `SharedFile`."""
+class Store(FollowedStore):
+    """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
 
@@ -118,12 +117,6 @@ class Store(SharedFile):
         marks = ", ".join("?" * len(states))
         return self._rows(f"SELECT {COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id", states)  # noqa: S608
 
-    def version(self) -> int:
-        """Return how many changes there were: 10 µs, for those who wait for the next."""
-        with self.told():
-            (number,) = self._db.execute("SELECT number FROM version").fetchone()
-        return int(number)
-
     def in_force(self, now: float) -> int:
         """Return how many are active and not expired."""
         with self.told():
@@ -135,19 +128,14 @@ class Store(SharedFile):
 
     def since(self, version: int, now: float) -> Changes:
         """Return what has changed since a version; since -1 all that is in force."""
-        with self.told():
-            self._db.execute("BEGIN")
-            try:
-                (number,) = self._db.execute("SELECT number FROM version").fetchone()
-                wanted, given = ("changed > ?", version) if version >= 0 else (_IN_FORCE, now)
-                rows = self._db.execute(f"SELECT {COLUMNS} FROM signature WHERE {wanted}", (given,))  # noqa: S608
-                changes = Changes(version=number, active=[], gone=[], unknown={}, whole=version < 0)
-                # some at a time: the collector of garbage stops a worker for as long as there are tuples to look at
-                while some := rows.fetchmany(_AT_ONCE):
-                    for row in some:
-                        take(row, changes)
-            finally:
-                self._db.execute("COMMIT")
+        select = f"SELECT {COLUMNS} FROM signature WHERE"  # noqa: S608 - literals above
+        reading = self.rows_since(
+            version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
+        )
+        with reading as (number, rows):
+            changes = Changes(version=number, active=[], gone=[], unknown={}, whole=version < 0)
+            for row in rows:
+                take(row, changes)
         return changes
 
     def hits(self, now: float) -> dict[str, Hits]:
@@ -201,10 +189,8 @@ class Store(SharedFile):
     @contextmanager
     def _change(self, now: float) -> Iterator[int]:
         """A transaction that is one change; yields its number."""
-        with self.transaction():
+        with self.changing() as number:
             before = self.in_force(now)
-            self._db.execute("UPDATE version SET number = number + 1")
-            (number,) = self._db.execute("SELECT number FROM version").fetchone()
             yield number
             if before < self.in_force(now) > MAX_SIGNATURES:
                 raise StoreError(

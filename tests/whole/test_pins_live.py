@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.milter.pinned.follow import LOOK_S
+from oborona.milter.followed_store import LOOK_S
 from oborona.policy.memory import ALL_MAIL
 from oborona.recheck.ident import from_text
 from oborona.recheck.reading import Reader

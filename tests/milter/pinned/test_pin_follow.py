@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.milter.pinned import follow
+from oborona.milter import followed_store
 from oborona.milter.pinned.follow import FollowedPins
 from oborona.milter.pinned.store import Store
 from oborona.reputation.flag import Flag
@@ -136,7 +136,7 @@ def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_othe
 
 
 async def test_a_pin_is_followed_within_a_second(path: Path, followed: FollowedPins) -> None:
-    assert follow.LOOK_S <= 0.5
+    assert followed_store.LOOK_S <= 0.5
     with Store(path) as store:
         watching = asyncio.create_task(followed.watch())
         try:
