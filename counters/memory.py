@@ -15,7 +15,7 @@ from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
 
 
 class MemoryCounters:
-    """The contract of `oborona.counters.contract`."""
+    """The contract of `policy.ports.Counters`, for one process."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Prefix, Shingle], dict[int, list[int]]] = {}

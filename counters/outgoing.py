@@ -27,7 +27,7 @@ class Waits(Protocol):
 
 
 class Outgoing:
-    """The adding side of a store in one worker process; one thread.
+    """The half of a store that is the same for each: what one worker process adds goes out by its spool; one thread.
 
     Args:
         directory: of the spools.
@@ -72,12 +72,18 @@ class Outgoing:
         """Whether the last try to write to the spool failed: adds wait in memory."""
         return self._failed_at is not None
 
-    def add(self, keys: list[bytes], pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> None:
-        """Count a message's shingles, whose keys these are, and pairs by the day of `now`; in memory, until `flush`.
+    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
 
         Raises:
             ValueError: an amount is below zero or above 2^63-1.
         """
+        self.add_keys(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
+
+    def add_keys(
+        self, keys: list[bytes], pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix
+    ) -> None:
+        """Add as `add` does; these are the keys of the shingles."""
         self._last_now = now
         pairs: list[tuple[bytes, bytes]] = []
         if pieces.pairs:
@@ -88,28 +94,29 @@ class Outgoing:
             ]
         self.buffer.add(keys, pairs, amounts, now)
 
-    def take_back(self, keys: list[bytes], amounts: Amounts, at: float) -> None:
-        """Take back what was added to keys at `at`; in memory, until `flush`.
+    def take_back(
+        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+    ) -> None:
+        """Take back what was added to shingles at `at`; in memory, until `flush`.
 
         Raises:
             ValueError: an amount is below zero or above 2^49-1.
         """
         self._last_now = max(self._last_now, at)
-        self.buffer.take_back(keys, amounts, at)
+        self.buffer.take_back(keys_of(shingles, prefix), amounts, at)
 
-    def forget(self, key: bytes, now: float) -> None:
-        """Forget what is counted under a key up to now.
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
 
         Raises:
             StoreError: the spool cannot be written, and nothing is forgotten.
         """
         self._last_now = now
-        if (
-            self.buffer.counts or self.buffer.taken
-        ):  # what is forgotten comes before what is added, in each flush
+        # what is forgotten comes before what is added, in each flush
+        if self.buffer.counts or self.buffer.taken:
             self._failed_at = None
             self._append(now)
-        self.buffer.forget(key)
+        self.buffer.forget(key_of(shingle, prefix))
 
     def write(self, now: float) -> int:
         """Append what was added to the spool, which survives the death of this process; the disk is left to `flush`.
@@ -167,69 +174,6 @@ class Outgoing:
         self._waits.push(self._sequence, self.buffer)
         self.buffer = Buffer(self._limit)
         return True
-
-
-class Adding:
-    """The half of a store's contract that is the same for each: what a worker adds goes out by its spool."""
-
-    _outgoing: Outgoing
-
-    @property
-    def dropped(self) -> int:
-        """Adds turned away since the start because the buffer was full and could not be flushed."""
-        return self._outgoing.dropped
-
-    @property
-    def stuck(self) -> bool:
-        """Whether the last try to write to the spool failed: adds wait in memory."""
-        return self._outgoing.stuck
-
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Count a message's shingles, and pairs by the day of `now`; in memory, until `flush`.
-
-        Raises:
-            ValueError: an amount is below zero or above 2^63-1.
-        """
-        self._outgoing.add(keys_of(pieces.shingles, prefix), pieces, amounts, now, prefix)
-
-    def take_back(
-        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
-    ) -> None:
-        """Take back what was added to shingles at `at`; in memory, until `flush`.
-
-        Raises:
-            ValueError: an amount is below zero or above 2^49-1.
-        """
-        self._outgoing.take_back(keys_of(shingles, prefix), amounts, at)
-
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
-
-        Raises:
-            StoreError: the spool cannot be written, and nothing is forgotten.
-        """
-        self._outgoing.forget(key_of(shingle, prefix), now)
-
-    def write(self, now: float) -> int:
-        """Append what was added to the spool, which survives the death of this process; the disk is left to `flush`.
-
-        Returns how many keys, 0 when there was nothing or no room. A disk that is full is raised once; adds go on in
-        memory, and it is tried again each second: `stuck` says until when, `dropped` what was turned away meanwhile.
-
-        Raises:
-            StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written.
-        """
-        return self._outgoing.write(now)
-
-    def flush(self, now: float) -> int:
-        """Write, and have the disk take what was written, as durability says; returns as `write` does.
-
-        Raises:
-            StoreFull: for the first time in a row there is no room.
-            StoreError: the spool cannot be written, or a sync of it failed.
-        """
-        return self._outgoing.flush(now)
 
 
 def keys_of(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from oborona import state_files
 from oborona.counters.buffer import Buffer
 from oborona.counters.durability import Durability
-from oborona.counters.outgoing import Adding, Outgoing
+from oborona.counters.outgoing import Outgoing
 
 
-class Spooled(Adding):
+class Spooled(Outgoing):
     """The adding half of a store, of this machine or of a cluster; one thread.
 
     Args:
@@ -20,17 +20,7 @@ class Spooled(Adding):
     """
 
     def __init__(self, directory: Path, name: str, *, durability: Durability = "second") -> None:
-        self._outgoing = Outgoing(
-            directory / state_files.COUNTERS_SPOOL, name, _Nobody(), durability=durability
-        )
-
-    def close(self) -> None:
-        """Flush, sync, and let go of the spool.
-
-        Raises:
-            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
-        """
-        self._outgoing.close()
+        super().__init__(directory / state_files.COUNTERS_SPOOL, name, _Nobody(), durability=durability)
 
 
 class _Nobody:

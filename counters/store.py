@@ -28,7 +28,7 @@ from oborona.counters.buffer import ENTRIES
 from oborona.counters.doorkept import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import Reader, get_position
-from oborona.counters.outgoing import Adding, Outgoing, keys_of
+from oborona.counters.outgoing import Outgoing, keys_of
 from oborona.counters.pending import (
     Pending,
     Unstored,
@@ -47,7 +47,7 @@ from oborona.types import Amounts, Pieces, Prefix, Shingle
 PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
 
 
-class LmdbCounters(Adding):
+class LmdbCounters(Outgoing):
     """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one thread.
 
     Args:
@@ -73,7 +73,7 @@ class LmdbCounters(Adding):
         self._reader = Reader(where, environment)
         self._doorkeeper = DoorkeeperReader(where)
         self._pending = Pending()
-        self._outgoing = Outgoing(
+        super().__init__(
             where / state_files.COUNTERS_SPOOL,
             worker_name,
             self._pending,
@@ -111,7 +111,7 @@ class LmdbCounters(Adding):
         try:
             return self._read(keys, now)
         finally:
-            self._outgoing.add(keys, pieces, amounts, now, prefix)
+            self.add_keys(keys, pieces, amounts, now, prefix)
 
     async def timelines(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -144,7 +144,7 @@ class LmdbCounters(Adding):
             StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
         """
         try:
-            self._outgoing.close()
+            super().close()
         finally:
             self._reader.close()
 
@@ -152,7 +152,7 @@ class LmdbCounters(Adding):
         last = bucket_of(now)
         with self._reader.transaction() as txn:
             rows = self._stored(txn, keys, now)
-            distinct = self._pending.places_with_pairs(keys, self._outgoing.buffer)
+            distinct = self._pending.places_with_pairs(keys, self.buffer)
             gains = {place: self._own_pairs(txn, keys[place]) for place in distinct}
         waiting = self._waiting(keys)
         add_to(rows, keys, waiting.counts, now)
@@ -171,31 +171,31 @@ class LmdbCounters(Adding):
         if txn is None:
             return [NOTHING] * len(keys)
         if self._rows.is_new(txn, self._reader.environment, now) and self._pending:
-            position = get_position(txn, self._outgoing.owner)
+            position = get_position(txn, self.owner)
             if position is not None:
                 self._pending.applied(position.sequence)
         rows = self._rows.read(txn, keys, now)
-        if self._pending.hidden or self._outgoing.buffer.forgotten:
+        if self._pending.hidden or self.buffer.forgotten:
             hidden = self._hidden()
             rows = [NOTHING if key in hidden else row for key, row in zip(keys, rows, strict=True)]
         return rows
 
     def _waiting(self, keys: Sequence[bytes]) -> Unstored:
         """Return what the store does not have yet, of these keys at least."""
-        pending, buffer = self._pending, self._outgoing.buffer
+        pending, buffer = self._pending, self.buffer
         if pending.hidden or buffer.forgotten:
             return since_forgotten(keys, [*pending.all(), buffer])
         return Unstored((pending.counts, buffer.counts), (pending.taken, buffer.taken))
 
     def _hidden(self) -> AbstractSet[bytes]:
         """Return the keys of which what the store has does not count any more."""
-        return self._pending.hidden.keys() | self._outgoing.buffer.forgotten
+        return self._pending.hidden.keys() | self.buffer.forgotten
 
     def _own_pairs(self, txn: lmdb.Transaction[bytes] | None, distinct: bytes) -> Counter[int]:
         """Return what U is about to gain from this worker's own pairs, by bucket."""
         gains: Counter[int] = Counter()
         for looked_up, sight in enumerate(
-            sights_of(distinct, [*self._pending.with_pairs_of(distinct), self._outgoing.buffer])
+            sights_of(distinct, [*self._pending.with_pairs_of(distinct), self.buffer])
         ):
             if (
                 txn is not None

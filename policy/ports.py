@@ -1,6 +1,8 @@
 """What policy needs of the world, as Protocols that stores satisfy.
 
-The scan gets these as arguments; it opens no socket, file or clock of its own.
+The scan gets these as arguments; it opens no socket, file or clock of its own. One test suite holds each counter store, in
+memory, on one machine and on a cluster, to its contract here. Who counted most (`top`) is no worker's to ask, for the writing
+process keeps it; and each store sees to its own purge.
 """
 
 from __future__ import annotations
@@ -59,6 +61,9 @@ class CounterWriter(Protocol):
             amounts: added to each of `pieces.shingles`.
             now: Unix time in seconds: the bucket that counts.
             prefix: the service.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^63-1; nothing is counted.
         """
         ...
 
@@ -69,15 +74,19 @@ class CounterCorrector(Protocol):
     def take_back(
         self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
     ) -> None:
-        """Take back what was added to shingles, soon; returns at once. Unique pairs stay.
+        """Take back what was added to each of the shingles, soon; returns at once. Unique pairs stay as they are.
 
-        Once both have arrived, every read is as if both had never been.
+        In whatever order adds and take-backs arrive: as long as no more is taken back than was added, and no sum is
+        saturated, every later read is as if both had never been. No window is ever below zero.
 
         Args:
             shingles: that were added to.
             amounts: to be subtracted from each.
-            at: Unix time in seconds of the add: the bucket that counts.
+            at: Unix time in seconds of the add: the bucket that counts, whatever the time is now.
             prefix: the service.
+
+        Raises:
+            ValueError: an amount is below zero or above 2^49-1; nothing is taken back.
         """
         ...
 

@@ -34,7 +34,7 @@ from oborona.counters.cluster.waiting import Waiting
 from oborona.counters.cluster.wire import Access
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import Reader
-from oborona.counters.outgoing import Adding, Outgoing, keys_of
+from oborona.counters.outgoing import Outgoing, keys_of
 from oborona.counters.pending import Unstored, add_to, take_from, waiting_cells
 from oborona.counters.remembered import Remembered
 from oborona.counters.rows import first_window, from_zero, with_packed, without_packed
@@ -49,7 +49,7 @@ PAIRS_READ: Final = 64  # pairs of one read whose records are read along
 Rows = list[list[list[int]]]
 
 
-class ClusterCounters(Adding):
+class ClusterCounters(Outgoing):
     """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one event loop.
 
     Args:
@@ -79,7 +79,7 @@ class ClusterCounters(Adding):
     ) -> None:
         where = Path(directory)
         self._waiting = Waiting()
-        self._outgoing = Outgoing(
+        super().__init__(
             where / state_files.COUNTERS_SPOOL,
             worker_name,
             self._waiting,
@@ -90,9 +90,9 @@ class ClusterCounters(Adding):
         self._reader = Reader(where / state_files.COUNTERS_OUTBOX, environment)
         self._nodes = Nodes(access, deadline_s)
         self._recent = Recent(stale_s)
-        progress = Progress(self._reader, self._outgoing.owner, stale_s)
+        progress = Progress(self._reader, self.owner, stale_s)
         self._asking = Asking(self._nodes, progress, self._recent)
-        self._own = Own(self._outgoing, self._waiting)
+        self._own = Own(self, self._waiting)
         self._remembered = Remembered()
 
     @property
@@ -122,7 +122,7 @@ class ClusterCounters(Adding):
         try:
             return await self._read(keys, now)
         finally:
-            self._outgoing.add(keys, pieces, amounts, now, prefix)
+            self.add_keys(keys, pieces, amounts, now, prefix)
 
     async def timelines(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -146,7 +146,7 @@ class ClusterCounters(Adding):
         """
         self._nodes.close()
         try:
-            self._outgoing.close()
+            super().close()
         finally:
             self._reader.close()
 
@@ -160,7 +160,7 @@ class ClusterCounters(Adding):
                 first = first_window(bucket, last)
                 if first is not None:
                     rows[place] = with_packed(rows[place], packed, first)
-        add_to(rows, keys, [self._outgoing.buffer.counts], now)
+        add_to(rows, keys, [self.buffer.counts], now)
         if self._remembered.signed or self._own.takes:
             rows = self._taken_from(rows, keys, stored, now)
         if stored.missing:
@@ -177,7 +177,7 @@ class ClusterCounters(Adding):
                 first = first_window(bucket, last)
                 if first is not None:
                     rows[place] = without_packed(rows[place], packed, first)
-        take_from(rows, keys, [self._outgoing.buffer.taken], now)
+        take_from(rows, keys, [self.buffer.taken], now)
         return list(map(from_zero, rows))
 
     def _cells(self, key: bytes, stored: Stored) -> bytes:
@@ -185,7 +185,7 @@ class ClusterCounters(Adding):
         own = [
             *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
             *(taken_cells_of(packed, bucket) for bucket, packed in self._own.take_backs(key, stored)),
-            waiting_cells(key, Unstored([self._outgoing.buffer.counts], [self._outgoing.buffer.taken])),
+            waiting_cells(key, Unstored([self.buffer.counts], [self.buffer.taken])),
             *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
         ]
         return self._own.record(key, stored) + b"".join(own)

@@ -202,7 +202,7 @@ class Life(RuleBasedStateMachine):
         """What was flushed stays; what was being written as it died is half there."""
         self.model = copy.deepcopy(self.flushed)
         self.worker._nodes.close()
-        descriptor = self.worker._outgoing._spool._descriptor
+        descriptor = self.worker._spool._descriptor
         if descriptor >= 0:
             os.close(descriptor)
         names = sorted(path for path in (self.directory / "spool").glob("*.spool")) if torn else []

@@ -11,20 +11,24 @@ import pytest
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import Access, Address
-from oborona.counters.contract import CounterStore
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
 from oborona.counters.writer import CounterWriter
-from oborona.types import Prefix, Shingle
+from oborona.policy.ports import CounterCorrector, Counters, Totals
+from oborona.types import Amounts, Pieces, Prefix, Shingle
 from tests.peers.redis import PATIENT, Cluster
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
 
-class Subject(CounterStore, Protocol):
-    """A store, and `settle`: whatever brings adds one stage on."""
+class Subject(Counters, CounterCorrector, Protocol):
+    """A store, what people ask of it, and `settle`: whatever brings adds one stage on."""
 
+    async def read_add(
+        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+    ) -> Totals: ...
+    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None: ...
     def settle(self, now: float) -> None: ...
 
 

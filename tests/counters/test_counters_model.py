@@ -194,7 +194,7 @@ class Life(RuleBasedStateMachine):
     def kill_worker(self, torn: bool) -> None:
         """What was flushed stays; what was being written as it died is half there."""
         self.model = copy.deepcopy(self.flushed)
-        descriptor = self.worker._outgoing._spool._descriptor
+        descriptor = self.worker._spool._descriptor
         if descriptor >= 0:
             os.close(descriptor)
         names = sorted(path for path in (self.directory / "spool").glob("*.spool")) if torn else []
