@@ -28,9 +28,10 @@ import msgspec
 from benchmarks.servers import ROOT, oborona
 from oborona import secret, state_files
 from oborona.counters.bench.processes import cpu_s
-from oborona.milter.journaled import NOT_KEPT
+from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
+from oborona.policy.fact_table import KEPT
 from oborona.policy.facts import Facts
 from oborona.policy.headers import Detail, ours
 from oborona.policy.known import Known
@@ -123,7 +124,7 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
     """Return messages that the milter has judged, for all the door can tell: signed, and in the journal."""
     key, numbers, now = secret.load(state).signature, Numbers(200), time.time()
     facts = Facts(known=Known(), from_address=ANN, author=ANN, author_domain="a.example")
-    kept = {name: value for name, value in msgspec.structs.asdict(facts).items() if name not in NOT_KEPT}
+    kept = {name: value for name, value in msgspec.structs.asdict(facts).items() if name in KEPT}
     verdict = Verdict(action=Action.ACCEPT, score=5.0, line=100.0, decided_by="below-threshold")
     letters, entries = [], []
     for place in range(number):

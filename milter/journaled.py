@@ -7,7 +7,7 @@ from typing import Final
 
 from oborona.message.model import Mailbox
 from oborona.milter.trapping import readers
-from oborona.policy.facts import Facts
+from oborona.policy.fact_table import KEPT
 from oborona.policy.known import asked
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan
@@ -15,11 +15,7 @@ from oborona.recheck.entry import Entry
 from oborona.recheck.kept import Kept
 from oborona.types import Envelope, Verdict
 
-NOT_KEPT: Final = frozenset({"known", "text", "rspamd_symbols", "spamd_symbols"})
-"""Counts and what engines said are kept another way; the text is the mailbox's to keep, not ours."""
-
-_KEPT: Final = tuple(name for name in Facts.__struct_fields__ if name not in NOT_KEPT)
-_VALUES: Final = attrgetter(*_KEPT)
+_VALUES: Final = attrgetter(*KEPT)
 
 
 def entry_of(
@@ -42,7 +38,7 @@ def entry_of(
         verdict: that was given.
         scanned: how it came about; None where there was no scan to the end.
     """
-    facts = {} if scanned is None else dict(zip(_KEPT, _VALUES(scanned.facts), strict=True))
+    facts = {} if scanned is None else dict(zip(KEPT, _VALUES(scanned.facts), strict=True))
     return Entry(
         id=ident,
         time=now,

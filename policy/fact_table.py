@@ -1,11 +1,12 @@
-"""What rules may name: every fact once, with its type, the stage from which it is known, its unit, an example, and a line for people.
+"""What rules may name: the facts that `policy.facts.Facts` declares, counts and findings.
 
-`TABLE` is the schema that expressions are checked against, and what docs/policy/facts.md is written from. A fact `text.words` is the attribute
-`text_words` of `policy.facts.Facts`.
+`SCHEMA` is what expressions are checked against, and what docs/policy/facts.md is written from; `KEPT`
+is what the journal stores.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from oborona.message.findings import NAMES as NAMES_OF_PARSING
@@ -14,14 +15,21 @@ from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import Counted, Fact, Schema
-from oborona.policy.fact_tables import AREAS
+from oborona.policy.facts import Facts
+from oborona.policy.facts.declaration import by_area, declared
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.types import Stage
 
 _C, _S, _M = Stage.CONNECT, Stage.SENDER, Stage.CONTENT
 
-TABLE: Final[tuple[Fact, ...]] = tuple(fact for area in AREAS for fact in area.facts)
+_DECLARED: Final = tuple(declared(Facts))
+AREAS: Final = by_area(_DECLARED)
+"""Facts under the headings of the reference."""
+TABLE: Final[tuple[Fact, ...]] = tuple(chain.from_iterable(AREAS.values()))
+"""Facts in the order of the reference."""
+KEPT: Final = tuple(attribute for attribute, declaration, _ in _DECLARED if declaration.kept)
+"""Attributes of the facts that the journal stores, in its order."""
 
 STAGES: Final = {
     Type.CLIENT_IP: _C,

@@ -13,7 +13,7 @@ from oborona.cli import surface
 from oborona.config import document
 from oborona.config.settings import SECTIONS
 from oborona.milter import metric_table
-from oborona.policy.fact_tables import AREAS
+from oborona.policy.fact_table import TABLE
 
 OLD = re.compile(
     r"\b(doors?|pardon(s|ed)?|taught|pin(s|ned)?|second look|next look|spam line|below-line|people's words?|believed)\b(?! \()",
@@ -51,8 +51,7 @@ def metrics() -> Iterator[tuple[str, str]]:
 
 
 def facts() -> Iterator[tuple[str, str]]:
-    for area in AREAS:
-        yield from ((one.name, one.doc) for one in area.facts)
+    yield from ((fact.name, fact.doc) for fact in TABLE)
 
 
 @pytest.mark.parametrize("texts", [helps, settings, metrics, facts])

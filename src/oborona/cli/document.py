@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,8 +29,8 @@ from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import REFERENCE, Fact
 from oborona.policy.expression.forms import Form
 from oborona.policy.expression.schema import DERIVED_METRICS
-from oborona.policy.fact_table import NAMES, SCHEMA, STAGES
-from oborona.policy.fact_tables import AREAS, Area
+from oborona.policy.fact_table import AREAS, NAMES, SCHEMA, STAGES
+from oborona.policy.facts.declaration import Area
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped import MANIFEST
@@ -57,7 +58,7 @@ def facts() -> str:
         "A fact that is *normalised*, *in lower case* or *in capitals* is compared in that form with whatever a rule says, however it is",
         "written there ([policy.md](policy.md#text-in-rules-capitals-cyrillic-look-alikes)).",
         "",
-        *(line for area in AREAS for line in _area(area)),
+        *(line for area, known in AREAS.items() for line in _area(area, known)),
         "## Counts",
         "",
         f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(span.name.lower() for span in Span)} and METRIC one of",
@@ -101,15 +102,15 @@ def facts() -> str:
     return "\n".join(lines)
 
 
-def _area(area: Area) -> list[str]:
+def _area(area: Area, known: Sequence[Fact]) -> list[str]:
     return [
-        f"## {area.title}",
+        f"## {area.value}",
         "",
         "| fact | type | from | | unit | example |",
         "|---|---|---|---|---|---|",
         *(
             f"| `{one.name}` | {one.kind.value}{f', {one.form.value}' if one.form is not Form.SENT else ''}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
-            for one in area.facts
+            for one in known
         ),
         "",
     ]

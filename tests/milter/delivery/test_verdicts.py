@@ -13,7 +13,7 @@ from oborona.errors import StoreError
 from oborona.milter.delivery.copies import suffixed
 from oborona.milter.delivery.judged import Shows, of_marks, shows, speaks
 from oborona.milter.delivery.marks import Marks
-from oborona.milter.journaled import NOT_KEPT
+from oborona.policy.fact_table import KEPT
 from oborona.policy.facts import Facts
 from oborona.policy.headers import Detail, ours
 from oborona.policy.known import Known
@@ -32,7 +32,7 @@ GOOD = (RuleHit(name="B", score=5.0, say=""),)
 FACTS: dict[str, object] = {
     name: value
     for name, value in msgspec.structs.asdict(Facts(known=Known(), from_address=ANN, sender=ANN)).items()
-    if name not in NOT_KEPT
+    if name in KEPT
 }
 
 

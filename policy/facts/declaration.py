@@ -1,0 +1,105 @@
+"""What is declared of a fact beside its type and its default, and the facts of a struct as expressions know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import UnionType
+from typing import Any, Final, NamedTuple, get_args
+
+import msgspec
+
+from oborona.policy.expression.forms import Form
+from oborona.policy.expression.schema import Fact
+from oborona.toml import hints
+from oborona.types import Stage
+
+Words = frozenset[str]
+SHARE: Final = "share 0 to 1"
+POINTS: Final = "points, -100 to 100"
+
+
+class Area(Enum):
+    """The headings of the reference, in its order."""
+
+    CLIENT = "Client"
+    SENDER = "Sender and recipient"
+    TIME = "Time"
+    AUTHENTICATION = "Authentication"
+    MESSAGE = "Message and header"
+    TEXT = "Text"
+    LINKS = "Links and contacts"
+    FILES = "Attachments and pictures"
+    REPUTATION = "Reputation"
+    SIGNATURES = "Signatures"
+    MODELS = "Models"
+    ENGINES = "Other engines"
+    MASS = "Near-duplicates"
+
+
+class Declaration(NamedTuple):
+    """What stands in the annotation of a fact's field, behind its type; `X | None` may be unknown."""
+
+    area: Area
+    stage: Stage  # from which it is known
+    name: str  # dotted; its field has underscores
+    doc: str  # one line
+    example: object  # a value that it may have
+    unit: str = ""  # what it is measured in; empty: its words
+    words: tuple[str, ...] = ()  # the only ones that it may be, or hold; none given: any
+    form: Form = Form.SENT  # how its texts are written; what rules compare with them is brought into it
+    longest: int = 0  # characters of its longest text; 0: as many as there are
+    kept: bool = True  # in the journal, among the facts
+    before: str = ""  # the fact before which the reference tells it, where its field stands elsewhere
+
+
+class Declared(NamedTuple):
+    """A fact of a struct."""
+
+    attribute: str
+    declaration: Declaration
+    fact: Fact  # as expressions know it
+
+
+def declared(struct: type[msgspec.Struct]) -> Iterator[Declared]:
+    """Yield the facts of a struct in the order of its fields; a field without a declaration is none.
+
+    Raises:
+        ValueError: a fact has another name than its field.
+    """
+    for attribute, annotation in hints(struct).items():
+        for declaration in getattr(annotation, "__metadata__", ()):
+            fact = _fact(declaration, annotation.__origin__)
+            if fact.attribute != attribute:
+                raise ValueError(f"{fact.name!r} is declared as {attribute!r}")
+            yield Declared(attribute, declaration, fact)
+
+
+def by_area(facts: Iterable[Declared]) -> Mapping[Area, Sequence[Fact]]:
+    """Return facts in the order of the reference."""
+    areas: dict[Area, list[Fact]] = {area: [] for area in Area}
+    for _, declaration, fact in facts:
+        row = areas[declaration.area]
+        names = [other.name for other in row]
+        row.insert(names.index(declaration.before) if declaration.before else len(row), fact)
+    return areas
+
+
+def _fact(declaration: Declaration, annotation: Any) -> Fact:
+    optional = isinstance(annotation, UnionType)
+    (kind,) = (
+        (member for member in get_args(annotation) if member is not type(None)) if optional else (annotation,)
+    )
+    words = tuple(map(str, declaration.words))
+    return Fact(
+        name=declaration.name,
+        type=kind,
+        stage=declaration.stage,
+        doc=declaration.doc,
+        unit=declaration.unit or ", ".join(words),
+        example=declaration.example,
+        optional=optional,
+        words=words,
+        form=declaration.form,
+        longest=declaration.longest,
+    )
