@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from oborona.policy.engine_table import EngineName, EnginesTable
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.load import Policy
 from oborona.policy.rules import VerdictLines
 from oborona.types import Action, Envelope, Finding, Mode, RuleHit, Verdict, Would
@@ -149,19 +149,6 @@ _READINGS: Final[Mapping[EngineName, Callable[[EngineSays, EnginesTable], Says]]
 }
 
 
-def engine_facts(said: Iterable[EngineSays], table: EnginesTable) -> dict[str, Any]:
-    """Return the facts that are read off what engines said."""
-    found: dict[str, Any] = {}
-    for one in said:
-        found[f"{one.engine}_says"] = says(one, table).value
-        if one.engine == "clamd":
-            found["clamd_virus"] = one.virus
-        else:
-            found[f"{one.engine}_score"] = one.score
-            found[f"{one.engine}_symbols"] = frozenset(one.symbols)
-    return found
-
-
 def engine_findings(said: Iterable[EngineSays], table: EnginesTable) -> list[Finding]:
     """Return what is found by engines whose word counts: a virus, which no reader's list lets in."""
     return [
@@ -180,9 +167,19 @@ def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) 
         table: of the policy.
     """
     names = {one.name for one in engine_findings(said, table)}
-    return msgspec.structs.replace(
-        facts, findings=(facts.findings - FINDINGS.keys()) | names, **engine_facts(said, table)
-    )
+    facts = with_values(facts, findings=(facts.findings - FINDINGS.keys()) | names)
+    for one in said:
+        word = says(one, table).value
+        match one.engine:
+            case "rspamd":
+                symbols = frozenset(one.symbols)
+                facts = with_values(facts, rspamd_says=word, rspamd_score=one.score, rspamd_symbols=symbols)
+            case "spamd":
+                symbols = frozenset(one.symbols)
+                facts = with_values(facts, spamd_says=word, spamd_score=one.score, spamd_symbols=symbols)
+            case "clamd":
+                facts = with_values(facts, clamd_says=word, clamd_virus=one.virus)
+    return facts
 
 
 def together(

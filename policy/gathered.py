@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from oborona.message.model import Message
 from oborona.message.shingles import Type
 from oborona.policy.evidence import Evidence
-from oborona.policy.facts import Facts, Words
-from oborona.policy.gathered_body import body_facts
-from oborona.policy.gathered_header import header_facts, site_of
+from oborona.policy.facts import Facts, Words, with_values
+from oborona.policy.gathered_body import with_body
+from oborona.policy.gathered_header import site_of, with_header
 from oborona.policy.known import Known
 from oborona.policy.models.opinion import Opinion
 from oborona.policy.own import is_near, is_own
@@ -22,12 +21,7 @@ from oborona.types import Envelope, Finding, Metric, Span, Stage, Window
 
 def early_facts(envelope: Envelope, known: Known, evidence: Evidence, *, now: float) -> Facts:
     """Return what is known before the content: client, sender, and the last recipient given."""
-    return Facts(
-        known=known,
-        time_now=now,
-        **_envelope(envelope, envelope.recipients[-1:]),
-        **_who(envelope, known, evidence),
-    )
+    return _of_envelope(envelope, envelope.recipients[-1:], known, evidence, now)
 
 
 def facts_of(
@@ -57,126 +51,122 @@ def facts_of(
         size: bytes of the whole message, scanned or not.
         partial: the counts could not be read.
     """
-    domain = message.from_.domain if message.from_ else ""
-    return Facts(
-        known=known,
-        time_now=now,
-        **_envelope(envelope, envelope.recipients[:1]),
-        **_who(envelope, known, evidence),
-        **_proved(evidence),
-        **_signatures(signatures),
+    facts = _of_envelope(envelope, envelope.recipients[:1], known, evidence, now)
+    facts = with_header(facts, message, envelope, now=now)
+    facts = with_body(facts, message, site_of(facts.from_domain))
+    facts = _with_proof(facts, evidence)
+    if signatures.signatures:
+        facts = _with_signatures(facts, signatures)
+    facts = with_values(
+        facts,
+        message_size=size,
         model_content=opinion.probability,
         model_spam_learned=opinion.spam_learned,
         model_ham_learned=opinion.ham_learned,
         model_meaning=opinion.meaning,
-        message_size=size,
-        message_truncated=message.truncated,
-        message_parts=len(message.parts),
-        message_depth=message.depth,
-        message_tree=message.mime_tree,
-        **header_facts(message, envelope, now=now),
-        **body_facts(message, site_of(domain)),
-        findings=frozenset(finding.name for finding in findings),
+        findings=frozenset([finding.name for finding in findings]),
         partial=partial,
-        **mass_facts(known),
+    )
+    return with_mass(facts)
+
+
+def with_mass(facts: Facts) -> Facts:
+    """Return facts with what their counts say of nearly the same texts."""
+    known = facts.known
+    copies = known.copies(Window.DAY, Metric.SEEN)
+    return with_values(
+        facts,
+        mass_hour=known.copies(Window.HOUR, Metric.SEEN),
+        mass_day=copies,
+        mass_fortnight=known.copies(Window.FORTNIGHT, Metric.SEEN),
+        mass_earlier=known.copies(Span.EARLIER, Metric.SEEN),
+        mass_spam=known.copies(Window.DAY, Metric.SPAM),
+        mass_complaints=known.copies(Window.DAY, Metric.COMPLAINTS),
+        mass_pardons=known.copies(Window.DAY, Metric.PARDONS),
+        mass_traps=known.copies(Window.DAY, Metric.TRAPS),
+        # all are estimates, from different values of the fingerprint: there are no more addresses or senders than copies
+        mass_ips=min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
+        mass_senders=min(known.count(Type.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
+        mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
 
 
-def mass_facts(known: Known) -> dict[str, Any]:
-    """Return the facts that are read off the counts of a text."""
-    copies = known.copies(Window.DAY, Metric.SEEN)
-    return {
-        "mass_hour": known.copies(Window.HOUR, Metric.SEEN),
-        "mass_day": copies,
-        "mass_fortnight": known.copies(Window.FORTNIGHT, Metric.SEEN),
-        "mass_earlier": known.copies(Span.EARLIER, Metric.SEEN),
-        "mass_spam": known.copies(Window.DAY, Metric.SPAM),
-        "mass_complaints": known.copies(Window.DAY, Metric.COMPLAINTS),
-        "mass_pardons": known.copies(Window.DAY, Metric.PARDONS),
-        "mass_traps": known.copies(Window.DAY, Metric.TRAPS),
-        # all are estimates, from different values of the fingerprint: there are no more addresses or senders than copies
-        "mass_ips": min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
-        "mass_senders": min(known.count(Type.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
-        "mass_recipients": known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
-    }
+def repip_of(known: Known, *, own: bool) -> RepIP:
+    """Return what is remembered of the client's address; of one of ours nothing is."""
+    return RepIP() if own else known.repip_beside()
 
 
-def repip_facts(known: Known, *, own: bool) -> dict[str, Any]:
-    """Return the facts that are read off the counts of the client's address; of one of ours nothing is remembered."""
-    repip = RepIP() if own else known.repip_beside()
-    return {"repip_flag": repip.flag.value, "repip_share": repip.share}
+def _of_envelope(
+    envelope: Envelope, recipient: tuple[str, ...], known: Known, evidence: Evidence, now: float
+) -> Facts:
+    """Return the facts of an envelope, and what was learned of client and sender by asking."""
+    client, identity, location = envelope.client, evidence.identity, evidence.location
+    own, name = is_own(envelope), "".join(recipient)
+    repip = repip_of(known, own=own)
+    return Facts(
+        known=known,
+        time_now=now,
+        client_ip=client.ip,
+        client_name=client.name,
+        client_local=is_near(client),
+        client_own=own,
+        client_country=location.country or None,
+        client_as_number=location.as_number or None,
+        client_as_name=location.as_name or None,
+        lists_client=_listed(evidence, Stage.CONNECT),
+        iprev_result=identity.iprev.result.value,
+        repip_flag=repip.flag.value,
+        repip_share=repip.share,
+        helo=envelope.helo,
+        lists_sender=_listed(evidence, Stage.SENDER),
+        spf_result=identity.spf.result.value,
+        spf_domain=identity.spf.domain,
+        spf_helo=identity.spf_helo.result.value,
+        sender=envelope.sender,
+        sender_domain=envelope.sender.rpartition("@")[2].lower(),
+        login=envelope.login,
+        recipient=name,
+        recipient_domain=name.rpartition("@")[2].lower(),
+        recipients=len(envelope.recipients),
+        recipients_traps=len(envelope.traps),
+    )
 
 
-def _signatures(matched: Matched) -> dict[str, Any]:
-    """What signatures were found; nothing where there are none, as in most mail."""
-    if not matched.signatures:
-        return {}
-    spam, ham = matched.all_of(Flag.SPAM), matched.all_of(Flag.HAM)
-    return {
-        "signatures_spam": frozenset(one.id for one in spam),
-        "signatures_ham": frozenset(one.id for one in ham),
-        "signatures_owners": matched.owners,
-        "signatures_spam_why": told(spam),
-        "signatures_ham_why": told(ham),
-        "signatures_marks": matched.marks,
-        "signatures_marked": matched.marked,
-    }
-
-
-def _who(envelope: Envelope, known: Known, evidence: Evidence) -> dict[str, Any]:
-    """What was learned of client and sender by asking."""
-    identity = evidence.identity
-    return {
-        "client_country": evidence.location.country or None,
-        "client_as_number": evidence.location.as_number or None,
-        "client_as_name": evidence.location.as_name or None,
-        "lists_client": _listed(evidence, Stage.CONNECT),
-        "lists_sender": _listed(evidence, Stage.SENDER),
-        "iprev_result": identity.iprev.result.value,
-        **repip_facts(known, own=is_own(envelope)),
-        "spf_result": identity.spf.result.value,
-        "spf_domain": identity.spf.domain,
-        "spf_helo": identity.spf_helo.result.value,
-    }
-
-
-def _proved(evidence: Evidence) -> dict[str, Any]:
-    """What only the message itself can prove."""
+def _with_proof(facts: Facts, evidence: Evidence) -> Facts:
+    """Return facts with what only the message itself can prove."""
     identity = evidence.identity
     dmarc, arc = identity.dmarc, identity.arc
-    return {
-        "lists_content": _listed(evidence, Stage.CONTENT),
-        "dkim_domains": frozenset(identity.dkim_domains),
-        "dkim_results": frozenset(one.result.value for one in identity.dkim),
-        "dkim_signatures": len(identity.dkim) + identity.dkim_more,
-        "dkim_unsigned": identity.unsigned,
-        "dmarc_result": dmarc.result.value,
-        "dmarc_domain": dmarc.domain,
-        "dmarc_policy": dmarc.policy.value,
-        "dmarc_disposition": identity.disposition.value,
-        "dmarc_aligned": dmarc.spf_aligned or dmarc.dkim_aligned,
-        "arc_result": arc.result.value,
-        "arc_instances": arc.instances,
-        "arc_trusted": arc.trusted,
-    }
+    return with_values(
+        facts,
+        lists_content=_listed(evidence, Stage.CONTENT),
+        dkim_domains=frozenset(identity.dkim_domains),
+        dkim_results=frozenset([signature.result.value for signature in identity.dkim]),
+        dkim_signatures=len(identity.dkim) + identity.dkim_more,
+        dkim_unsigned=identity.unsigned,
+        dmarc_result=dmarc.result.value,
+        dmarc_domain=dmarc.domain,
+        dmarc_policy=dmarc.policy.value,
+        dmarc_disposition=identity.disposition.value,
+        dmarc_aligned=dmarc.spf_aligned or dmarc.dkim_aligned,
+        arc_result=arc.result.value,
+        arc_instances=arc.instances,
+        arc_trusted=arc.trusted,
+    )
+
+
+def _with_signatures(facts: Facts, matched: Matched) -> Facts:
+    spam, ham = matched.all_of(Flag.SPAM), matched.all_of(Flag.HAM)
+    return with_values(
+        facts,
+        signatures_spam=frozenset([signature.id for signature in spam]),
+        signatures_ham=frozenset([signature.id for signature in ham]),
+        signatures_owners=matched.owners,
+        signatures_spam_why=told(spam),
+        signatures_ham_why=told(ham),
+        signatures_marks=matched.marks,
+        signatures_marked=matched.marked,
+    )
 
 
 def _listed(evidence: Evidence, stage: Stage) -> Words:
-    return frozenset(one.name for one in evidence.listings if one.stage is stage)
-
-
-def _envelope(envelope: Envelope, recipient: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "client_ip": envelope.client.ip,
-        "client_name": envelope.client.name,
-        "client_local": is_near(envelope.client),
-        "client_own": is_own(envelope),
-        "helo": envelope.helo,
-        "sender": envelope.sender,
-        "sender_domain": envelope.sender.rpartition("@")[2].lower(),
-        "login": envelope.login,
-        "recipient": "".join(recipient),
-        "recipient_domain": "".join(recipient).rpartition("@")[2].lower(),
-        "recipients": len(envelope.recipients),
-        "recipients_traps": len(envelope.traps),
-    }
+    return frozenset([listing.name for listing in evidence.listings if listing.stage is stage])

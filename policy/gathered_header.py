@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from oborona.domains import MAX_HOST, registrable
 from oborona.message.model import Kind, Mailbox, Message
 from oborona.message.normalise import normalise
-from oborona.policy.facts import MAILER_LIMIT
+from oborona.policy.facts import MAILER_LIMIT, Facts, with_values
 from oborona.types import Envelope
 
 _NOBODY: Final = Mailbox(name="", address="", domain="")
@@ -19,71 +19,78 @@ _MAX_COUNTED: Final = 1_000  # characters of a subject; what is longer is no sub
 _NAME: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")
 
 
-def header_facts(message: Message, envelope: Envelope, *, now: float) -> dict[str, Any]:
-    """Return the facts that the header tells, by attribute.
+def with_header(facts: Facts, message: Message, envelope: Envelope, *, now: float) -> Facts:
+    """Return facts with what the header tells, and how the message is built.
 
     Args:
+        facts: of the message.
         message: parsed.
         envelope: of the message.
         now: Unix seconds.
     """
     times = Counter([header.name for header in message.headers])
-    return {
-        "headers": frozenset(times),
-        "headers_count": len(message.headers),
-        "received_count": times["received"],
-        "date_age_hours": (now - message.date) / 3600 if message.date is not None else None,
-        "mailer": (message.get("x-mailer") or message.get("user-agent") or "").lower()[:MAILER_LIMIT],
-        "urgent": _urgent(message, times),
-        "bulk": _to_many(message, times),
-        "automatic": _automatic(message),
-        "unsubscribe": "list-unsubscribe" in times,
-        "unsubscribe_one_click": "list-unsubscribe-post" in times and "list-unsubscribe" in times,
-        "list_id": next((entity.value for entity in message.entities if entity.kind is Kind.LIST), ""),
-        **_subject(message),
-        **_names(message, envelope),
-    }
+    facts = with_values(
+        facts,
+        message_truncated=message.truncated,
+        message_parts=len(message.parts),
+        message_depth=message.depth,
+        message_tree=message.mime_tree,
+        headers=frozenset(times),
+        headers_count=len(message.headers),
+        received_count=times["received"],
+        date_age_hours=(now - message.date) / 3600 if message.date is not None else None,
+        mailer=(message.get("x-mailer") or message.get("user-agent") or "").lower()[:MAILER_LIMIT],
+        urgent=_urgent(message, times),
+        bulk=_to_many(message, times),
+        automatic=_automatic(message),
+        unsubscribe="list-unsubscribe" in times,
+        unsubscribe_one_click="list-unsubscribe-post" in times and "list-unsubscribe" in times,
+        list_id=next((entity.value for entity in message.entities if entity.kind is Kind.LIST), ""),
+    )
+    return _with_names(_with_subject(facts, message), message, envelope)
 
 
-def _subject(message: Message) -> dict[str, Any]:
-    asked = message.subject[:_MAX_COUNTED]
-    letters = sum(map(str.isalpha, asked))
-    return {
-        "subject": normalise(message.subject),
-        "subject_raw": message.subject,
-        "subject_capitals": sum(map(str.isupper, asked)) / letters if letters else None,
-        "subject_digits": sum(map(str.isdecimal, asked)) / len(asked) if asked else None,
-        "subject_words": len(message.subject.split()),
-    }
+def _with_subject(facts: Facts, message: Message) -> Facts:
+    counted = message.subject[:_MAX_COUNTED]
+    letters = sum(map(str.isalpha, counted))
+    return with_values(
+        facts,
+        subject=normalise(message.subject),
+        subject_raw=message.subject,
+        subject_capitals=sum(map(str.isupper, counted)) / letters if letters else None,
+        subject_digits=sum(map(str.isdecimal, counted)) / len(counted) if counted else None,
+        subject_words=len(message.subject.split()),
+    )
 
 
-def _names(message: Message, envelope: Envelope) -> dict[str, Any]:
-    """Return who is named, and which of the names are one."""
+def _with_names(facts: Facts, message: Message, envelope: Envelope) -> Facts:
+    """Return facts with who is named, and which of the names are one."""
     reply_to = message.reply_to[0] if message.reply_to else _NOBODY
     sender = message.from_ or _NOBODY
     own = site_of(sender.domain)
     to = {box.address.lower() for box in message.recipients}
     address = sender.address.lower()
     by = message.message_id.rpartition("@")[2].lower()
-    return {
-        "from_address": sender.address,
-        "from_name": normalise(sender.name),
-        "from_name_raw": sender.name,
-        "from_domain": sender.domain,
-        "from_count": message.from_count,
-        "from_is_sender": bool(address) and address == envelope.sender.lower(),
-        "from_domain_is_sender": bool(own) and own == site_of(envelope.sender.rpartition("@")[2].lower()),
-        "from_name_has_address": "@" in sender.name,
-        "reply_to_address": reply_to.address,
-        "reply_to_domain": reply_to.domain,
-        "reply_to_differs": bool(reply_to.domain) and site_of(reply_to.domain) != own,
-        "to_count": len(message.recipients),
-        "to_has_recipient": any(one.lower() in to for one in envelope.recipients),
-        "to_is_from": bool(address) and address in to,
-        "message_id": message.message_id,
-        "message_id_domain": by,
-        "message_id_is_from": bool(own) and own == site_of(by),
-    }
+    return with_values(
+        facts,
+        from_address=sender.address,
+        from_name=normalise(sender.name),
+        from_name_raw=sender.name,
+        from_domain=sender.domain,
+        from_count=message.from_count,
+        from_is_sender=bool(address) and address == envelope.sender.lower(),
+        from_domain_is_sender=bool(own) and own == site_of(envelope.sender.rpartition("@")[2].lower()),
+        from_name_has_address="@" in sender.name,
+        reply_to_address=reply_to.address,
+        reply_to_domain=reply_to.domain,
+        reply_to_differs=bool(reply_to.domain) and site_of(reply_to.domain) != own,
+        to_count=len(message.recipients),
+        to_has_recipient=any(recipient.lower() in to for recipient in envelope.recipients),
+        to_is_from=bool(address) and address in to,
+        message_id=message.message_id,
+        message_id_domain=by,
+        message_id_is_from=bool(own) and own == site_of(by),
+    )
 
 
 def site_of(name: str) -> str:

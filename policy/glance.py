@@ -14,7 +14,7 @@ from oborona.authentication.proved import proved
 from oborona.message.shingles import Type, envelope_shingles
 from oborona.policy.decide import TEMPERROR, decide, enforced
 from oborona.policy.evidence import Evidence, Inquiry
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.gathered import early_facts
 from oborona.policy.groups import capped
 from oborona.policy.history import REPIP_POOR, refusal
@@ -115,7 +115,7 @@ async def _with_sender(
         return facts, standings
     known, _ = await read_known(site.counters, (site.hasher.shingle(*of),), now)
     user = sender_standing(known, who, pins_of(known.asked, site.pins, now))
-    told = msgspec.structs.replace(
+    told = with_values(
         facts, sender_proved=who.sender, repuser_flag=user.flag.value, repuser_share=user.share
     )
     return told, msgspec.structs.replace(standings, **{"account" if who.account else "sender": user})

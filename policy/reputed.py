@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from oborona.domains import registrable
 from oborona.message.hashing import Hasher, Type
 from oborona.message.redirects import is_service
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.known import Known
 from oborona.policy.pasts import Judgements
 from oborona.reputation.address import RepIP
-from oborona.reputation.entity import ALL, RepEntity, Sort, Standing, is_shared, judge, standing
+from oborona.reputation.entity import ALL, Sort, Standing, is_shared, judge, standing
 from oborona.reputation.flag import Flag
 from oborona.reputation.karma import PINNED, Standings, karma
 from oborona.reputation.pins import Pins
@@ -131,7 +129,7 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
             has_author=bool(who.author),
         )
     )
-    return msgspec.structs.replace(
+    return with_values(
         facts,
         author=who.author,
         author_domain=who.author_domain,
@@ -139,7 +137,12 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
         repuser_flag=user.flag.value,
         repuser_share=user.share,
         repuser_first=first_contact(known),
-        **_entity_facts(entities),
+        repentity_flag=entities.flag.value,
+        repentity_worst=entities.worst,
+        repentity_bad=entities.bad,
+        repentity_sudden=entities.sudden,
+        repentity_fresh=entities.fresh,
+        repentity_why=entities.say,
         repentity_shared=shared,
         karma=float(whole.value),
         karma_why=whole.say,
@@ -173,17 +176,6 @@ def first_contact(known: Known, span: Span = Span.EARLIER) -> bool | None:
         if known.rows.get(kind):
             return not known.most(kind, span, Metric.SEEN)
     return None
-
-
-def _entity_facts(entities: RepEntity) -> dict[str, Any]:
-    return {
-        "repentity_flag": entities.flag.value,
-        "repentity_worst": entities.worst,
-        "repentity_bad": entities.bad,
-        "repentity_sudden": entities.sudden,
-        "repentity_fresh": entities.fresh,
-        "repentity_why": entities.say,
-    }
 
 
 def _one(

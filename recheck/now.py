@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from oborona.policy.facts import Facts
-from oborona.policy.gathered import mass_facts, repip_facts
+from oborona.policy.facts import Facts, with_values
+from oborona.policy.gathered import repip_of, with_mass
 from oborona.policy.known import Known
 from oborona.policy.load import Policy
 from oborona.policy.pasts import Judgements, judge_pasts
@@ -105,12 +103,9 @@ def counted(
         judgements: of time-lines.
         partial: not all counts could be read.
     """
-    facts = msgspec.structs.replace(
-        then,
-        known=known,
-        partial=partial,
-        **mass_facts(known),
-        **repip_facts(known, own=then.client_own),
+    repip = repip_of(known, own=then.client_own)
+    facts = with_mass(
+        with_values(then, known=known, partial=partial, repip_flag=repip.flag.value, repip_share=repip.share)
     )
     if who is None:
         return facts

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from oborona.policy.expression.template import printable
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.private import WORDY, is_private
 from oborona.policy.rules import Rule
 from oborona.toml import Place
@@ -218,7 +218,7 @@ def placed(problem: str, files: Sequence[str], otherwise: Place) -> Problem:
 
 def _with(facts: Facts, findings: Iterable[Finding]) -> Facts:
     names = frozenset(finding.name for finding in findings)
-    return msgspec.structs.replace(facts, findings=facts.findings | names) if names else facts
+    return with_values(facts, findings=facts.findings | names) if names else facts
 
 
 def _say(rule: Rule, words: str) -> str:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from oborona.message.hashing import Type
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.known import FINGERPRINTS, Known
 from oborona.policy.reputed import NOT_JUDGED, pin_address, pins_of
 from oborona.policy.scan import Site
@@ -83,7 +81,7 @@ def with_learned(
     said = pinned or cause is Cause.PIN
     karma = readable(then)[0].karma
     if not said and not _spoken_for(then.known, before) and facts.karma > karma:
-        return msgspec.structs.replace(facts, karma=then.karma, karma_why=then.karma_why)
+        return with_values(facts, karma=then.karma, karma_why=then.karma_why)
     return facts
 
 

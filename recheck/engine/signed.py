@@ -13,7 +13,7 @@ import msgspec
 
 from oborona.domains import registrable
 from oborona.message.hashing import Hasher, Type
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, Words, with_values
 from oborona.policy.signatures.check import BrokenSignature, entity
 from oborona.policy.signatures.matched import Matched, in_order, rule_name, told
 from oborona.policy.signatures.model import WORDS, Flag, Kind, Signature, Where
@@ -29,7 +29,6 @@ _TYPES: Final = {
     Kind.HANDLE: (Type.HANDLE,),
     Kind.LIST: (Type.LIST,),
 }
-_FACTS: Final = {Flag.SPAM: "signatures_spam", Flag.HAM: "signatures_ham", Flag.MARK: "signatures_marks"}
 
 
 def shingles_of(signature: Signature, hasher: Hasher) -> tuple[Shingle, ...]:
@@ -107,22 +106,25 @@ class Signed:
 
     def _flagged(self, facts: Facts, found: Iterable[Signature]) -> Facts:
         """Return facts with the signatures that leave their score to the rules as they are now."""
-        changes: dict[str, object] = {}
         live = [one for one in found if one.mode is Mode.LIVE and one.score is None]
-        for flag in (Flag.SPAM, Flag.HAM):
-            named = getattr(facts, _FACTS[flag])
-            if not isinstance(named, frozenset):  # not kept
-                continue
-            mine = in_order(one for one in live if one.flag is flag)
-            stay = named - (self._gone - self._words) | {one.id for one in mine}
-            if stay != named:
-                changes[_FACTS[flag]] = stay
-                if mine:
-                    changes[f"{_FACTS[flag]}_why"] = told(mine)
+        if spam := self._renewed(facts.signatures_spam, facts.signatures_spam_why, live, Flag.SPAM):
+            facts = with_values(facts, signatures_spam=spam[0], signatures_spam_why=spam[1])
+        if ham := self._renewed(facts.signatures_ham, facts.signatures_ham_why, live, Flag.HAM):
+            facts = with_values(facts, signatures_ham=ham[0], signatures_ham_why=ham[1])
         marks = Matched(signatures=in_order(one for one in live if one.flag is Flag.MARK)).marks
         if marks and isinstance(facts.signatures_marks, frozenset):
-            changes["signatures_marks"] = facts.signatures_marks | marks
-        return msgspec.structs.replace(facts, **changes) if changes else facts
+            facts = with_values(facts, signatures_marks=facts.signatures_marks | marks)
+        return facts
+
+    def _renewed(
+        self, named: Words, why: str, live: Iterable[Signature], flag: Flag
+    ) -> tuple[Words, str] | None:
+        """Return the signatures of a flag as they are now, and why; None where they are the same, or not kept."""
+        if not isinstance(named, frozenset):
+            return None
+        mine = in_order(one for one in live if one.flag is flag)
+        stay = named - (self._gone - self._words) | {one.id for one in mine}
+        return None if stay == named else (stay, told(mine) if mine else why)
 
 
 def rule_name_of(ident: str) -> str:

@@ -2,7 +2,7 @@
 
 import typing
 from types import UnionType
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -14,11 +14,12 @@ from oborona.policy.evidence import Evidence
 from oborona.policy.expression.schema import Fact
 from oborona.policy.fact_table import DISTINCT, SCHEMA, STAGES, TABLE
 from oborona.policy.facts import Facts
+from oborona.policy.facts.declaration import Area, Declaration, by_area, declared
 from oborona.policy.gathered import facts_of
 from oborona.policy.known import Known
 from oborona.policy.models.opinion import UNTAUGHT
 from oborona.policy.signatures import Matched
-from oborona.types import Client, Envelope
+from oborona.types import Client, Envelope, Stage
 
 HINTS = typing.get_type_hints(Facts)
 
@@ -65,6 +66,26 @@ def test_a_fact_is_told_whole(fact: Fact) -> None:
 def test_every_attribute_is_a_fact() -> None:
     told = {fact.attribute for fact in TABLE}
     assert told | {"known"} == set(Facts.__struct_fields__)
+
+
+def test_a_fact_has_the_name_of_its_field() -> None:
+    class Wrong(msgspec.Struct):
+        words: Annotated[int, Declaration(Area.TEXT, Stage.CONTENT, "text.words", "words", 3)] = 0
+
+    with pytest.raises(ValueError, match=r"'text\.words' is declared as 'words'"):
+        list(declared(Wrong))
+
+
+def test_the_reference_has_its_own_order_where_a_fact_says_so() -> None:
+    def text(name: str, before: str = "") -> Declaration:
+        return Declaration(Area.TEXT, Stage.CONTENT, name, "words", 3, before=before)
+
+    class Moved(msgspec.Struct):
+        one: Annotated[int, text("one")] = 0
+        two: Annotated[int, text("two")] = 0
+        three: Annotated[int, text("three", before="two")] = 0
+
+    assert [fact.name for fact in by_area(declared(Moved))[Area.TEXT]] == ["one", "three", "two"]
 
 
 def test_what_counts_distinct_things_has_a_name() -> None:

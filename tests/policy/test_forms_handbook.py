@@ -9,6 +9,7 @@ import pytest
 from oborona.errors import PolicyError
 from oborona.policy.expression.forms import Form
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.facts import with_values
 from tests.policy.written import compiled, fires, letter
 
 HANDBOOK = Path(__file__).parents[2] / "docs/policy/policy.md"
@@ -20,18 +21,24 @@ EXAMPLES = [
     if line
 ]
 
-RUSSIAN = letter(
+_RUSSIAN = letter(
     text="Ждут вас Казин\u006f и бонус: https://a.example/ ann@a.example",
     subject="Отв: Скидка 20 % всем",
     name="Crypto Desk",
 )
-RUSSIAN.headers |= {"list-post"}
-RUSSIAN.from_domain = "news.example.org"
-RUSSIAN.from_address = "Ann@a.example"
-ENGLISH = letter(text="Your account is LIMITED today.", subject="Re: Привет", name="PayPal Service")
-ENGLISH.text_language = "en"
-PLAIN = letter(text="lunch on friday?", subject="lunch", name="Ann")
-PLAIN.from_address = "bob@b.example"
+RUSSIAN = with_values(
+    _RUSSIAN,
+    headers=_RUSSIAN.headers | {"list-post"},
+    from_domain="news.example.org",
+    from_address="Ann@a.example",
+)
+ENGLISH = with_values(
+    letter(text="Your account is LIMITED today.", subject="Re: Привет", name="PayPal Service"),
+    text_language="en",
+)
+PLAIN = with_values(
+    letter(text="lunch on friday?", subject="lunch", name="Ann"), from_address="bob@b.example"
+)
 
 
 @pytest.mark.parametrize("when", EXAMPLES)

@@ -1,19 +1,19 @@
 """Facts of a small letter, as a message of it would have them."""
 
 from email.message import EmailMessage
-from types import SimpleNamespace
 from typing import Any
 
 from oborona.message.parse import parse
 from oborona.policy.expression import CompiledRules, compile_rules
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.gathered_body import body_facts
-from oborona.policy.gathered_header import header_facts
+from oborona.policy.facts import Facts
+from oborona.policy.gathered_body import with_body
+from oborona.policy.gathered_header import with_header
 from oborona.policy.rules import Rule
 from oborona.types import Envelope, Stage
 
 
-def letter(text: str = "", subject: str = "", name: str = "", mailer: str = "") -> Any:
+def letter(text: str = "", subject: str = "", name: str = "", mailer: str = "") -> Facts:
     """Return the facts that a letter's own octets tell."""
     mail = EmailMessage()
     mail["From"] = f'"{name}" <ann@a.example>' if name else "ann@a.example"
@@ -23,7 +23,7 @@ def letter(text: str = "", subject: str = "", name: str = "", mailer: str = "") 
         mail["X-Mailer"] = mailer
     mail.set_content(text)
     message = parse(mail.as_bytes())
-    return SimpleNamespace(**header_facts(message, Envelope(), now=0.0), **body_facts(message, "a.example"))
+    return with_body(with_header(Facts(), message, Envelope(), now=0.0), message, "a.example")
 
 
 def compiled(when: str) -> CompiledRules:
