@@ -84,7 +84,8 @@ def with_mass(facts: Facts) -> Facts:
         mass_complaints=known.copies(Window.DAY, Metric.COMPLAINTS),
         mass_pardons=known.copies(Window.DAY, Metric.PARDONS),
         mass_traps=known.copies(Window.DAY, Metric.TRAPS),
-        # all are estimates, from different values of the fingerprint: there are no more addresses or senders than copies
+        # all are estimates, from different values of the fingerprint:
+        # there are no more addresses or senders than copies
         mass_ips=min(known.count(Type.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
         mass_senders=min(known.count(Type.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
         mass_recipients=known.count(Type.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),

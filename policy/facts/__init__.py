@@ -1,7 +1,7 @@
-"""The facts of one message: each declared once, as a field with its type, its meaning, its stage and an example.
+"""The facts of one message, each declared once: a field with type, meaning, stage and example.
 
-From the fields are made what expressions may name (`policy.fact_table`), docs/facts.md, and what the
-journal keeps. Their order is the journal's; a new fact goes to the end of its struct.
+From the fields are made what expressions may name (`policy.fact_table`), docs/policy/facts.md, and
+what the journal keeps. Their order is the journal's; a new fact goes to the end of its struct.
 
     EnvelopeFacts → HeaderFacts → ContentFacts → EvidenceFacts → Facts
 

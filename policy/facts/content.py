@@ -8,9 +8,10 @@ from oborona.policy.facts.declaration import SHARE, Area, Declaration, Words
 from oborona.policy.facts.header import HeaderFacts
 from oborona.types import Stage
 
-TEXT_LIMIT: Final = 65_536  # characters of text that rules can search: what a reader looks at, and bounded work for every pattern
-CODE_LIMIT: Final = 200  # characters of a code that rules can search: a link's host and path
-NAME_LIMIT: Final = 255  # characters of a file's name that rules can search: more no file system takes
+# characters that rules can search
+TEXT_LIMIT: Final = 65_536  # of text: what a reader looks at, and bounded work for every pattern
+CODE_LIMIT: Final = 200  # of a code: a link's host and path
+NAME_LIMIT: Final = 255  # of a file's name: more no file system takes
 
 _message = partial(Declaration, Area.MESSAGE, Stage.CONTENT)
 _text = partial(Declaration, Area.TEXT, Stage.CONTENT)

@@ -1,4 +1,4 @@
-"""What is declared of a fact beside its type and its default, and the facts of a struct as expressions know them."""
+"""What a field declares of a fact beside type and empty value; the facts that a struct declares."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Area(Enum):
 
 
 class Declaration(NamedTuple):
-    """What stands in the annotation of a fact's field, behind its type; `X | None` may be unknown."""
+    """What the annotation of a field says of a fact, behind its type; `X | None` may be unknown."""
 
     area: Area
     stage: Stage  # from which it is known
@@ -47,10 +47,10 @@ class Declaration(NamedTuple):
     example: object  # a value that it may have
     unit: str = ""  # what it is measured in; empty: its words
     words: tuple[str, ...] = ()  # the only ones that it may be, or hold; none given: any
-    form: Form = Form.SENT  # how its texts are written; what rules compare with them is brought into it
+    form: Form = Form.SENT  # how its texts are written; rules' words are brought into it
     longest: int = 0  # characters of its longest text; 0: as many as there are
     kept: bool = True  # in the journal, among the facts
-    before: str = ""  # the fact before which the reference tells it, where its field stands elsewhere
+    before: str = ""  # the fact before which the reference has it; empty: as its field
 
 
 class Declared(NamedTuple):
@@ -62,7 +62,7 @@ class Declared(NamedTuple):
 
 
 def declared(struct: type[msgspec.Struct]) -> Iterator[Declared]:
-    """Yield the facts of a struct in the order of its fields; a field without a declaration is none.
+    """Yield the facts of a struct in the order of its fields; others have no declaration.
 
     Raises:
         ValueError: a fact has another name than its field.

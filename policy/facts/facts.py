@@ -1,4 +1,4 @@
-"""All facts of one message: those of its parts, then what models, other engines and the counters say."""
+"""All facts of one message: its parts', then what models, other engines and the counters say."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +22,8 @@ _Values = ParamSpec("_Values")
 class Facts(EvidenceFacts, frozen=True, kw_only=True):
     """The facts of one message, or of what is known of it at a stage.
 
-    A fact not yet known at a stage holds the empty value of its type; rules that name it do not run there.
+    A fact not yet known at a stage holds the empty value of its type; rules that name it do not run
+    there.
     """
 
     known: Known = msgspec.field(default_factory=Known)
