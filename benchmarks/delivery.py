@@ -28,7 +28,6 @@ import msgspec
 from benchmarks.servers import ROOT, oborona
 from oborona import secret, state_files
 from oborona.counters.bench.processes import cpu_s
-from oborona.milter.personal.schema import FILE
 from oborona.milter.personal.store import Store
 from oborona.milter.status import read
 from oborona.policy.fact_table import KEPT

@@ -19,7 +19,7 @@ from oborona.milter.state import prepare_state
 from oborona.recheck import schema
 from oborona.recheck.journal import Journal
 from oborona.recheck.watching import watched
-from tests.recheck.test_journal_set_aside import fill, filled, put_aside, spoil, until
+from tests.recheck.test_journal_set_aside import fill, put_aside, spoil, until
 
 ROOT = Path(__file__).parents[2]
 WRITERS = 3
