@@ -6,7 +6,7 @@ engines; where the verdict hangs on a picture, read it and decide `again`.  Noth
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -19,31 +19,19 @@ from oborona.message.shingles import NOBODY, Hasher, shingles
 from oborona.policy.budget import HEAD_OCTETS, Course, OverBudgetError, Unlimited
 from oborona.policy.checks import CHECKS
 from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED, decide, enforced, with_findings
-from oborona.policy.engines import (
-    Alone,
-    Asked,
-    Engines,
-    EngineSays,
-    engine_findings,
-    together,
-    with_engines,
-)
+from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED, with_findings
+from oborona.policy.engines import Alone, Asked, Engines, EngineSays
 from oborona.policy.evidence import Evidence, Inquiry
 from oborona.policy.facts import Facts
 from oborona.policy.gathered import facts_of
 from oborona.policy.greylist import greylisted
-from oborona.policy.groups import capped
-from oborona.policy.history import refusal
-from oborona.policy.karma import karma_hits
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
-from oborona.policy.local import match, not_counted, shadowed, uncounted
+from oborona.policy.local import not_counted
 from oborona.policy.memory import Memory, Old
 from oborona.policy.models.meaning import Meanings, Silent, wants
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
-from oborona.policy.outward import told
 from oborona.policy.own import is_own, own_name
 from oborona.policy.pasts import Judgements, Pasts, judge_pasts
 from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers, unproved
@@ -56,13 +44,13 @@ from oborona.policy.reputed import (
     pins_of,
     with_reputation,
 )
-from oborona.policy.scripts.scripts import Judged
 from oborona.policy.settling import read_known
 from oborona.policy.signatures import Book, Matched, Signatures
 from oborona.policy.signatures.model import Kind as SignatureKind
+from oborona.policy.verdict import Evaluator, Grounds, judge
 from oborona.reputation.pins import NoPins, Pins
 from oborona.reputation.place import Nowhere
-from oborona.types import Action, Envelope, Finding, Pieces, Proved, RuleHit, Shingle, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, Pieces, Proved, Shingle, Stage, Verdict
 
 
 class Behind(NamedTuple):
@@ -355,16 +343,12 @@ def _judged(
     said: tuple[EngineSays, ...] = (),
     meaning: float | None = None,
 ) -> Scan:
-    """Return the verdict on all that is known: pure."""
-    findings = [*message.findings, *_checked(message, envelope, site, policy, now), *found]
-    findings = course.found(findings)
+    """Return the verdict on all that was learned, with the facts that it rests on: pure."""
+    findings = course.found([*message.findings, *_checked(message, envelope, site, policy, now), *found])
     course.step()
-    if said:
-        findings += engine_findings(said, policy.engines)
-    if faults:
-        findings.append(Finding(PARTIAL, "counters"))
+    missing = [Finding(PARTIAL, "counters")] if faults else []
     if evidence.unanswered:
-        findings.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
+        missing.append(Finding(TEMPERROR, ", ".join(evidence.unanswered)))
     signatures = course.matched(site.signatures.under(policy.signatures).find(message, now))
     course.step()
     opinion = site.content.read(message, envelope)
@@ -375,7 +359,7 @@ def _judged(
     facts = facts_of(
         message,
         envelope,
-        findings,
+        [*findings, *missing],
         known,
         evidence,
         signatures,
@@ -384,59 +368,32 @@ def _judged(
         size=size,
         partial=bool(faults),
     )
-    if said:
-        facts = with_engines(facts, said, policy.engines)
-    facts = with_reputation(
+    everybodys, own = _everybodys(signatures, policy.karma.shared), is_own(envelope)
+    facts = with_reputation(facts, Seen(behind.who, site.hasher, everybodys, pinned, own, behind.judgements))
+    course.step()
+    ruling = judge(
         facts,
-        Seen(
-            behind.who,
-            site.hasher,
-            _everybodys(signatures, policy.karma.shared),
-            pinned,
-            is_own(envelope),
-            behind.judgements,
+        Grounds(
+            envelope=envelope,
+            identity=evidence.identity,
+            author=message.from_.address if message.from_ else "",
+            hits=[*evidence.hits, *signatures.hits],
+            findings=findings,
+            missing=missing,
+            engines=said,
+            young=site.memory.young,
         ),
+        stage,
+        Evaluator(policy, site.final),
+        step=course.step,
     )
-    author = message.from_.address if message.from_ else ""
-    local = (policy.local_lists, envelope, Stage.CONTENT, evidence.identity, author)
-    # a client with a bad history is mostly refused before; where nothing is refused its mail is marked here
-    remembered = refusal(known, envelope, policy, young=site.memory.young)
-    course.step()
-    scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
-    facts = scripted.facts
-    findings += scripted.findings
-    before = [
-        *scripted.hits,
-        *evidence.hits,
-        *signatures.hits,
-        *shadowed(*local),
-        *([remembered] if remembered else []),
-    ]
-    course.step()
-    hits, failed = policy.compiled.run(facts, stage, before)
-    hits, weighed = weighed_up([*hits, *before], facts, policy, site.final)
-    verdict = decide(
-        [*hits, *weighed],
-        findings,
-        spam_score=policy.verdict.spam_score,
-        reject_score=policy.verdict.reject_score,
-        shadow_spam_score=policy.verdict.shadow_spam_score,
-        shadow_reject_score=policy.verdict.shadow_reject_score,
-        groups=policy.groups,
-    )
-    verdict = together(verdict, said, policy.engines, policy.verdict)
-    listed = match(*local)
-    if listed is not None:
-        verdict = enforced(verdict, listed, reject_score=policy.verdict.reject_score)
-    elif verdict.action is not Action.ACCEPT:  # where an allow would have made a difference
-        verdict = with_findings(verdict, uncounted(policy.local_lists, envelope, evidence.identity, author))
     return Scan(
         envelope=envelope,
         message=message,
         evidence=evidence,
         pieces=pieces,
-        facts=facts,
-        verdict=verdict,
+        facts=ruling.facts,
+        verdict=ruling.verdict,
         policy=policy,
         signatures=signatures,
         opinion=opinion,
@@ -444,25 +401,8 @@ def _judged(
         behind=behind,
         found=found,
         faults=faults,
-        failed=(*map(str, scripted.problems), *failed),
+        failed=ruling.failed,
     )
-
-
-def weighed_up(
-    hits: Sequence[RuleHit], facts: Facts, policy: Policy, final: FinalModel
-) -> tuple[list[RuleHit], Sequence[RuleHit]]:
-    """Return the hits under the caps of their groups, karma among them, and the final model's, which weighs all but karma.
-
-    Args:
-        hits: of rules, lists and signatures.
-        facts: of the message.
-        policy: to judge by.
-        final: the final model in force.
-    """
-    held = capped(hits, policy.groups)
-    weighed = final.weigh(facts, told(held, policy), policy.final, policy.verdict)
-    karma = karma_hits(facts, held, policy.karma, policy.groups)
-    return (capped([*hits, *karma], policy.groups) if karma else held), weighed
 
 
 def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:

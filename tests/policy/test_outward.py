@@ -14,8 +14,8 @@ from oborona.policy.known import Known
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.outward import outward
 from oborona.policy.rules import VerdictLines
-from oborona.policy.scan import weighed_up
 from oborona.policy.tables import FinalTable
+from oborona.policy.verdict import Evaluator
 from oborona.types import Action, Mode, RuleHit, Verdict
 
 SHIPPED = load_policy(Path(__file__).parents[2] / "etc/policy.d", SCHEMA)
@@ -66,8 +66,11 @@ def test_the_final_model_says_of_mail_to_a_trap_what_it_says_of_the_same_mail_to
             return (hit("FINAL_MODEL", 20.0, f"rules alone {sum(one.score for one in hits):g}"),)
 
     text, trap = hit("MASS_TEXT", 30), hit("TRAP_BESIDE", 60, "1 of 2 recipients are traps")
-    found = [weighed_up(hits, Facts(known=Known()), SHIPPED, Final()) for hits in ([text], [text, trap])]
-    to_people, to_trap = (outward(verdict(*hits, *weighed), SHIPPED) for hits, weighed in found)
+    model = Evaluator(SHIPPED, Final()).model
+    to_people, to_trap = (
+        outward(verdict(*hits, *model(Facts(known=Known()), hits)), SHIPPED)
+        for hits in ([text], [text, trap])
+    )
     assert to_trap == to_people
 
 

@@ -15,15 +15,14 @@ from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.journaled import entry_of
-from oborona.policy.decide import decide
 from oborona.policy.evidence import Evidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.karma import KARMA
 from oborona.policy.known import Known
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.models.ports import Untaught
-from oborona.policy.scan import Scan, Site, scan, weighed_up
+from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.verdict import Evaluator, Grounds, judge
 from oborona.recheck import rows
 from oborona.recheck.asks import asks
 from oborona.recheck.entry import Entry
@@ -116,16 +115,9 @@ def facts(draw: st.DrawFn) -> Facts:
 @settings(deadline=None)
 @given(seen=facts())
 def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
-    fired, _ = SHIPPED.compiled.run(seen, Stage.CONTENT)
-    hits, _ = weighed_up(fired, seen, SHIPPED, Untaught())
-    lines = SHIPPED.verdict
-    verdict = decide(
-        hits,
-        (),
-        spam_score=lines.spam_score,
-        reject_score=lines.reject_score,
-        groups=SHIPPED.groups,
-    )
+    client = Client(ip="192.168.1.2", name=seen.client_name)
+    grounds = Grounds(envelope=Envelope(client=client, own=seen.client_own))
+    verdict = judge(seen, grounds, Stage.CONTENT, Evaluator(SHIPPED)).verdict
     plain = {
         name: value for name, value in msgspec.structs.asdict(seen).items() if name not in ("known", "text")
     }
@@ -134,7 +126,7 @@ def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
             verdict=verdict.action,
             score=verdict.score,
             rules=verdict.rules,
-            findings=(),
+            findings=verdict.findings,
             facts=plain,
             client_ip="192.168.1.2",
             kept=Kept(counts=tuple(seen.known.rows.items())),
