@@ -16,17 +16,16 @@ from oborona.policy.decide import TEMPERROR, decide, enforced
 from oborona.policy.evidence import Evidence, Inquiry
 from oborona.policy.facts import Facts, with_values
 from oborona.policy.gathered import early_facts
-from oborona.policy.groups import capped
 from oborona.policy.history import REPIP_POOR, refusal
 from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
-from oborona.policy.local import match, shadowed
+from oborona.policy.local import match
 from oborona.policy.own import is_own
 from oborona.policy.reputed import client_standings, pin_address, pins_of, sender_standing
 from oborona.policy.scan import Site
-from oborona.policy.scripts.scripts import Judged
 from oborona.policy.settling import read_known
 from oborona.policy.stages import awaited
+from oborona.policy.verdict import Evaluator, Grounds, judge
 from oborona.reputation.flag import Flag
 from oborona.reputation.karma import Standings, karma
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
@@ -79,28 +78,13 @@ async def glance(
     facts = early_facts(envelope, known, evidence, now=now)
     if stage is not Stage.CONNECT:
         facts, standings = await _with_sender(facts, standings, envelope, evidence, site, now)
-    scripted = Judged(facts) if policy.scripts is None else policy.scripts.judge(facts, stage)
-    before = [
-        *scripted.hits,
-        *evidence.hits,
-        *shadowed(policy.local_lists, envelope, stage, evidence.identity),
-    ]
-    hits, failed = policy.compiled.run(scripted.facts, stage, before)
-    findings = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
-    findings += scripted.findings
-    verdict = decide(
-        capped([*hits, *before], policy.groups),
-        findings,
-        spam_score=policy.verdict.spam_score,
-        reject_score=policy.verdict.reject_score,
-        shadow_spam_score=policy.verdict.shadow_spam_score,
-        shadow_reject_score=policy.verdict.shadow_reject_score,
-        groups=policy.groups,
-    )
+    missing = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
+    grounds = Grounds(envelope=envelope, identity=evidence.identity, hits=evidence.hits, missing=missing)
+    ruling = judge(facts, grounds, stage, Evaluator(policy))
     return Glance(
-        verdict=verdict,
+        verdict=ruling.verdict,
         wait_s=wait_s,
-        faults=(*faults, *map(str, scripted.problems), *failed),
+        faults=(*faults, *ruling.failed),
         karma=float(karma(standings).value),
     )
 
