@@ -82,14 +82,18 @@ def _all_live(live: Sequence[RuleHit], shadow: Sequence[RuleHit], groups: Groups
     return _heaviest_first(capped([*live, *as_live], groups))
 
 
+def reached(score: float, spam_score: float, reject_score: float) -> tuple[Action, float]:
+    """Return what a score does, and the line that it reached, or else the next one."""
+    if round(score, 2) >= reject_score:
+        return Action.REJECT, reject_score
+    return (Action.SPAM if round(score, 2) >= spam_score else Action.ACCEPT), spam_score
+
+
 def _held(hits: Iterable[RuleHit], spam_score: float, reject_score: float) -> tuple[Action, float, float]:
     """Hold the sum of all hits to both lines: what is done, the sum, and the line."""
     score = round(sum((hit.score for hit in hits), 0.0), 2)
-    if score >= reject_score:
-        return Action.REJECT, score, reject_score
-    if score >= spam_score:
-        return Action.SPAM, score, spam_score
-    return Action.ACCEPT, score, spam_score
+    action, line = reached(score, spam_score, reject_score)
+    return action, score, line
 
 
 def _would(hits: Sequence[RuleHit], spam_score: float, reject_score: float, given: Action) -> Would | None:

@@ -12,6 +12,7 @@ group = "MASS"
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
@@ -25,6 +26,10 @@ from oborona.toml import did_you_mean
 from oborona.types import Mode, RuleHit
 
 MAX_GROUPS: Final = 200
+
+_CUT: Final = re.compile(
+    r"(?P<left>[-+.e0-9]+) of (?P<whole>[-+.e0-9]+), cap [+.e0-9]+ of [A-Z0-9_]+(?:: |\Z)"
+)
 
 
 class GroupTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +131,14 @@ def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
                 excess -= cut
                 kept[number] = _cut(hit, hit.score - sign * cut, group, groups.caps[group])
     return kept
+
+
+def uncut(hit: RuleHit) -> RuleHit:
+    """Return a hit as it was before a cap cut it, to the six figures that its words tell; the same where none did."""
+    words = _CUT.match(hit.say)
+    if words is None or words["left"] != f"{hit.score:g}":
+        return hit
+    return msgspec.structs.replace(hit, score=float(words["whole"]), say=hit.say[words.end() :])
 
 
 def _cut(hit: RuleHit, left: float, group: str, cap: float) -> RuleHit:

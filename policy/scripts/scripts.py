@@ -27,6 +27,7 @@ SCRIPT_FAILED: Final = "script-failed"
 FINDINGS: Final = {SCRIPT_FAILED: "a rule or check of a script failed, and was left out"}
 MOST_FAILURES: Final = 10
 PERIOD: Final = 100  # messages, or stages of one, in which they are counted
+MOST_TABLES: Final = 50  # of functions that run together: two a stage, and two for each set that is left out
 _TOLD: Final = 3  # failures that a finding names
 _WORDS: Final = 200  # characters of an error
 _PLACED: Final = re.compile(r"(\d+):(\d+): (.*)", re.DOTALL)
@@ -72,6 +73,16 @@ class Judged(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
+class Without(NamedTuple):
+    """Functions that do not run on a message, since what they ask for is no longer known of it."""
+
+    names: frozenset[str] = frozenset()
+    found: frozenset[str] = frozenset()  # what those of them that are checks found when they did run
+
+
+ALL_RUN: Final = Without()
+
+
 class Scripts:
     """All scripts of a policy.
 
@@ -103,19 +114,20 @@ class Scripts:
         self._off: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._runs = 0
-        self._tables: dict[tuple[bool, Stage], Any] = {}
+        self._tables: dict[tuple[bool, Stage, frozenset[str]], Any] = {}
 
     @property
     def stages(self) -> dict[str, Stage]:
         """From which stage on each enabled rule runs, by name."""
         return {one.name: one.stage for one in self.functions if one.enabled and one.rule is not None}
 
-    def judge(self, facts: Facts, stage: Stage) -> Judged:
+    def judge(self, facts: Facts, stage: Stage, without: Without = ALL_RUN) -> Judged:
         """Return what they find in a message, and which of their rules fire.
 
         Args:
             facts: as far as `stage` knows them.
             stage: functions of this stage and of those before it run.
+            without: functions that do not run.
 
         Never raises; ends in bounded time.
         """
@@ -124,12 +136,13 @@ class Scripts:
             self._failures.clear()
         failed: list[Problem] = []
         findings = [
-            Finding(one.name, words) for one, _, words in self._run(facts, stage, failed, checks=True)
+            Finding(one.name, words)
+            for one, _, words in self._run(facts, stage, without.names, failed, checks=True)
         ]
-        facts = _with(facts, findings)
+        facts = _with(facts, findings, without.found)
         hits = [
             RuleHit(name=rule.name, score=round(rule.score * share, 2), say=_say(rule, words), mode=rule.mode)
-            for one, share, words in self._run(facts, stage, failed, checks=False)
+            for one, share, words in self._run(facts, stage, without.names, failed, checks=False)
             if (rule := one.rule) is not None and isinstance(rule.score, float | int)
         ]
         if failed:
@@ -153,9 +166,15 @@ class Scripts:
         return Problem(one.name, one.place.file, one.place.line, words) if words else None
 
     def _run(
-        self, facts: Facts, stage: Stage, failed: list[Problem], *, checks: bool
+        self,
+        facts: Facts,
+        stage: Stage,
+        without: frozenset[str],
+        failed: list[Problem],
+        *,
+        checks: bool,
     ) -> list[tuple[Function, float, str]]:
-        table = self._table(stage, checks=checks)
+        table = self._table(stage, without, checks=checks)
         if table is None:
             return []
         good: list[tuple[Function, float, str]] = []
@@ -182,9 +201,11 @@ class Scripts:
         words = f"failed on {MOST_FAILURES} of {self._runs % PERIOD or PERIOD} messages, and is off until the policy is read again"
         return problem._replace(words=f"{problem.words}; it {words}")
 
-    def _table(self, stage: Stage, *, checks: bool) -> Any:
-        key = checks, stage
+    def _table(self, stage: Stage, without: frozenset[str], *, checks: bool) -> Any:
+        key = checks, stage, without
         if key not in self._tables:
+            if len(self._tables) >= MOST_TABLES:
+                self._tables.clear()
             slots = [
                 one.slot
                 for one in self.functions
@@ -192,6 +213,7 @@ class Scripts:
                 and one.stage.order <= stage.order
                 and (one.rule is None) == checks
                 and one.slot not in self._off
+                and one.name not in without
             ]
             self._tables[key] = self._runtime.table(slots) if slots else None
         return self._tables[key]
@@ -216,8 +238,8 @@ def placed(problem: str, files: Sequence[str], otherwise: Place) -> Problem:
     return Problem("", otherwise.file, otherwise.line, words)
 
 
-def _with(facts: Facts, findings: Iterable[Finding]) -> Facts:
-    names = frozenset(finding.name for finding in findings)
+def _with(facts: Facts, findings: Iterable[Finding], more: frozenset[str] = frozenset()) -> Facts:
+    names = more.union(finding.name for finding in findings)
     return with_values(facts, findings=facts.findings | names) if names else facts
 
 

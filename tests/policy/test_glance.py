@@ -136,6 +136,16 @@ async def test_who_is_let_in_by_a_local_list_is_refused_by_nothing_else(tmp_path
     assert gate.inquiry.questions == []
 
 
+async def test_a_sender_that_is_let_in_is_refused_by_no_rule_once_spf_proved_it(tmp_path: Path) -> None:
+    friend = LOCAL.format(name="PARTNERS", action="allow", of="sender", entry="a.example")
+    for result, wanted in ((Result.PASS, Action.ACCEPT), (Result.FAIL, Action.REJECT)):
+        proof = Evidence(identity=Identity(spf=Spf(result=result, domain="a.example")))
+        gate = Gate(tmp_path, friend + REFUSED_BY_RULE, evidence=proof)
+        for stage in (Stage.SENDER, Stage.RECIPIENT):
+            assert (await gate.look(WHOLE, stage)).verdict.action is wanted
+    assert (await gate.look(WHOLE, Stage.CONNECT)).verdict.action is Action.REJECT
+
+
 async def test_an_address_with_a_bad_history_waits_for_no_dns(tmp_path: Path) -> None:
     gate = Gate(tmp_path, history=BAD, evidence=Evidence(listings=(LISTED,)))
     seen = await gate.look()

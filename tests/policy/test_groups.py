@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.groups import Groups, capped
+from oborona.policy.groups import Groups, capped, uncut
 from oborona.policy.load import load_policy
 from oborona.types import Mode, RuleHit
 
@@ -113,3 +113,9 @@ def test_a_group_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str
         load_policy(tmp_path, SCHEMA)
     assert words in refused.value.problem
     assert refused.value.line == line
+
+
+@given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.sampled_from(["", "12 of 40: words", "3 of 5"]))
+def test_what_a_cap_has_cut_is_told_by_its_words(heavy: int, light: int, say: str) -> None:
+    hits = [hit("A", heavy, say=say), hit("B", light / 8, say=say), hit("Z", 7, say=say)]
+    assert [uncut(one) for one in capped(hits, GROUPS)] == hits

@@ -317,6 +317,40 @@ async def test_a_script_that_needs_the_text_is_not_switched_off_by_its_failures(
         assert "LUA_NOON" in again.unjudged
 
 
+async def test_the_cap_of_a_group_holds_for_rules_of_scripts_the_second_time_too(tmp_path: Path) -> None:
+    (tmp_path / "2.lua").write_text(
+        "".join(
+            f'oborona.rule {{ name = "{name}", score = 60, group = "G", when = function() return true end }}\n'
+            for name in ("LUA_A", "LUA_B")
+        )
+    )
+    by = policy(tmp_path, '[[group]]\nname = "G"\ncap = 50\n')
+    result, entry = await journaled(by)
+    assert (result.verdict.action, result.verdict.score) == (Action.ACCEPT, 50)
+    again = Judge(by).judge(entry, asks(by), stage=Stage.RECHECK)
+    assert again is not None
+    assert again.verdict == result.verdict
+
+
+async def test_scripts_of_the_recheck_run_there_and_nowhere_before(tmp_path: Path) -> None:
+    (tmp_path / "2.lua").write_text(
+        'oborona.rule { name = "LUA_LATE", score = 60, stage = "recheck",'
+        " when = function() return facts.links > 1 end }\n"
+        'oborona.rule { name = "LUA_LATE_TEXT", score = 5, stage = "recheck",'
+        ' when = function() return contains(facts.text, "noon") end }\n'
+    )
+    by = policy(tmp_path, rule("LATE", "links > 1", 30, stage="recheck"))
+    result, entry = await journaled(by)
+    assert result.verdict.rules == ()
+    judge = Judge(by)
+    at_delivery, later = judge.judge(entry, None), judge.judge(entry, None, stage=Stage.RECHECK)
+    assert at_delivery is not None
+    assert later is not None
+    assert (at_delivery.verdict.rules, at_delivery.unjudged) == ((), {})
+    assert [(hit.name, hit.score) for hit in later.verdict.rules] == [("LUA_LATE", 60), ("LATE", 30)]
+    assert list(later.unjudged) == ["LUA_LATE_TEXT"]
+
+
 LISTED = (
     Listing(
         name="ZEN",
