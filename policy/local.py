@@ -105,7 +105,7 @@ def shadowed(
     lists: LocalLists, envelope: Envelope, stage: Stage, identity: Identity = _NOBODY, author: str = ""
 ) -> list[RuleHit]:
     """Return what lists in shadow mode would have decided; arguments as of `match`."""
-    if not any(one.mode is Mode.SHADOW for one in lists.lists):
+    if not lists.on_trial:
         return []
     return [
         RuleHit(name=one.list, score=0.0, say=f"would {one.action} {one.entry}", mode=Mode.SHADOW)

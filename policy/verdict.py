@@ -10,6 +10,7 @@ and in `oborona.recheck.then` for a message of the journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -27,6 +28,9 @@ from oborona.policy.outward import told
 from oborona.policy.scripts.scripts import Judged
 from oborona.reputation.locallists import Match
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
+
+_UNTAUGHT: Final = Untaught()
+_WHOLE: Final = (Stage.CONTENT, Stage.RECHECK)  # stages that have seen the message
 
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,19 +55,11 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...]  # for the log: scripts and rules that failed
 
 
-class Evaluator:
-    """What a policy says of facts, part by part; a message of the journal, of which not all is kept, has another.
+class Evaluator(msgspec.Struct):
+    """What a policy says of facts, part by part; a message of the journal, of which not all is kept, has another."""
 
-    Args:
-        policy: to judge by.
-        final: the final model in force; None = there is none, as before the content.
-    """
-
-    __slots__ = ("final", "policy")
-
-    def __init__(self, policy: Policy, final: FinalModel | None = None) -> None:
-        self.policy = policy
-        self.final = final or Untaught()
+    policy: Policy  # to judge by
+    final: FinalModel = _UNTAUGHT  # the final model in force; there is none before the content
 
     def scripts(self, facts: Facts, stage: Stage) -> Judged:
         """Return what scripts find, their rules that fire, and the facts with their findings."""
@@ -105,9 +101,11 @@ def judge(
         A local list decides whatever else is said.  The final model weighs all but karma, under the caps; its part is under none.
     """
     policy, envelope, said = evaluator.policy, grounds.envelope, grounds.engines
-    lines, whole = policy.verdict, stage.order >= Stage.CONTENT.order
+    lines, whole = policy.verdict, stage in _WHOLE
+    findings = grounds.findings
     if said:
         facts = with_engines(facts, said, policy.engines)
+        findings = [*findings, *engine_findings(said, policy.engines)]
     lists = policy.local_lists, envelope, Stage.CONTENT if whole else stage, grounds.identity, grounds.author
     # a client with a bad history is refused when it connects; where nothing is refused its mail is marked
     remembered = refusal(facts.known, envelope, policy, young=grounds.young) if whole else None
@@ -123,12 +121,7 @@ def judge(
         held = capped([*hits, *karma], policy.groups)
     verdict = decide(
         [*held, *weighed],
-        [
-            *grounds.findings,
-            *engine_findings(said, policy.engines),
-            *grounds.missing,
-            *scripted.findings,
-        ],
+        [*findings, *grounds.missing, *scripted.findings],
         spam_score=lines.spam_score,
         reject_score=lines.reject_score,
         shadow_spam_score=lines.shadow_spam_score,

@@ -17,7 +17,6 @@ from oborona.policy.groups import uncut
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
-from oborona.policy.models.ports import FinalModel
 from oborona.policy.rules import MAX_SCORE, Rule
 from oborona.policy.scripts.scripts import SCRIPT_FAILED, Judged, Without
 from oborona.policy.verdict import Evaluator
@@ -88,38 +87,20 @@ class RuleIndex:
         return low, high
 
 
-class EntryEvaluator(Evaluator):
-    """An `Evaluator` for one message of the journal.
+class EntryEvaluator(Evaluator, kw_only=True):
+    """An `Evaluator` for one message of the journal."""
 
-    Args:
-        index: of the policy to judge by.
-        final: the final model in force; None = there is none.
-        entry: of the message.
-        asked: what each rule asked then; None = not known.
-
-    Attributes:
-        unjudged: what was not judged by now, with why.
-    """
-
-    __slots__ = ("_asked", "_blind", "_entry", "_index", "unjudged")
-
-    def __init__(
-        self,
-        index: RuleIndex,
-        final: FinalModel | None,
-        entry: Entry,
-        asked: Mapping[str, str] | None,
-    ) -> None:
-        super().__init__(index.policy, final)
-        self._index = index
-        self._entry = entry
-        self._asked = asked
-        self._blind: dict[str, str] = {}  # rules of scripts that were not run, and what hangs on them
-        self.unjudged: dict[str, str] = {}
+    index: RuleIndex  # of the policy
+    entry: Entry  # of the message
+    asked: Mapping[str, str] | None  # what each rule asked then; None = not known
+    unjudged: dict[str, str] = msgspec.field(default_factory=dict)  # what was not judged by now, with why
+    blind: dict[str, str] = msgspec.field(
+        default_factory=dict
+    )  # rules of scripts that did not run, and what hangs on these
 
     def scripts(self, facts: Facts, stage: Stage) -> Judged:
         """Return what scripts say; of those that ask for what is not kept, the findings are those of then."""
-        scripts, checks = self.policy.scripts, self._index.checks
+        scripts, checks = self.policy.scripts, self.index.checks
         if scripts is None:
             return Judged(facts)
         plain, unkept = readable(facts)
@@ -132,14 +113,14 @@ class EntryEvaluator(Evaluator):
         stale = msgspec.structs.replace(plain, findings=plain.findings.difference(checks))
         fresh = scripts.judge(stale, stage, Without(frozenset(blind), there))
         kept = there | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
-        findings = {finding.name: finding for finding in self._entry.findings if finding.name in kept}
+        findings = {finding.name: finding for finding in self.entry.findings if finding.name in kept}
         findings |= {finding.name: finding for finding in fresh.findings}
         asking = {
             name: f"asks for {', '.join(sorted(function.named & unkept))}, which is not kept"
             for name, function in blind.items()
             if function.rule is not None and function.enabled
         }
-        self._blind = asking | self._index.hung(asking)
+        self.blind = asking | self.index.hung(asking)
         names = facts.findings.difference(checks) | findings.keys() | kept
         return fresh._replace(
             facts=msgspec.structs.replace(facts, findings=names),
@@ -151,16 +132,16 @@ class EntryEvaluator(Evaluator):
     ) -> tuple[list[RuleHit], Sequence[str]]:
         """Return the hits of rules, those of then for rules that can't be run and asked the same."""
         hits, errors = super().rules(facts, stage, before)
-        failed = self._blind | self._index.failed(errors)
+        failed = self.blind | self.index.failed(errors)
         if not failed:
             return hits, ()
-        fired = {hit.name: hit for hit in self._entry.rules}
+        fired = {hit.name: hit for hit in self.entry.rules}
         hits = [hit for hit in hits if hit.name not in failed]
         for name, why in failed.items():
-            if self._asked is None or self._asked.get(name) != self._index.asks[name]:
+            if self.asked is None or self.asked.get(name) != self.index.asks[name]:
                 self.unjudged[name] = why
             elif name in fired:
-                hits.append(_as_now(fired[name], self._index.rules[name]))
+                hits.append(_as_now(fired[name], self.index.rules[name]))
         return hits, ()
 
     def model(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:

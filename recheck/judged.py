@@ -21,7 +21,7 @@ from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
-from oborona.policy.models.ports import FinalModel
+from oborona.policy.models.ports import FinalModel, Untaught
 from oborona.policy.personal import PERSONAL
 from oborona.policy.verdict import Grounds, judge
 from oborona.recheck.entry import Entry
@@ -57,7 +57,7 @@ class Judge:
 
     def __init__(self, policy: Policy, final: FinalModel | None = None) -> None:
         self._policy = policy
-        self._final = final
+        self._final = final or Untaught()
         self._index = RuleIndex(policy)
         self.asks = self._index.asks
 
@@ -85,7 +85,7 @@ class Judge:
             return None
         policy, said = self._policy, entry.kept.engines
         facts = _unlisted(facts, policy)
-        evaluator = EntryEvaluator(self._index, self._final, entry, asked)
+        evaluator = EntryEvaluator(policy, self._final, index=self._index, entry=entry, asked=asked)
         ruling = judge(facts, self._grounds(entry, entry.kept, facts), stage, evaluator)
         verdict, decided = ruling.verdict, ruling.listed is not None
         # what a reader's list says is no matter of the policy

@@ -75,6 +75,7 @@ class LocalLists:
     def __init__(self, lists: Sequence[LocalList] = ()) -> None:
         self.lists = tuple(lists)
         self.subjects = frozenset(subject for one in lists for subject in one.of)
+        self.on_trial = any(one.mode is Mode.SHADOW for one in lists)
 
     def __len__(self) -> int:
         return sum(len(table) for one in self.lists for table in one.tables)

@@ -139,13 +139,6 @@ def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
     assert again.mildest is again.severest is verdict.action
 
 
-async def test_a_whole_scan_gives_the_same_verdict_again() -> None:
-    result, entry = await journaled(SHIPPED)
-    again = Judge(SHIPPED).judge(entry, asks(SHIPPED))
-    assert again is not None
-    assert (again.verdict, again.unjudged) == (result.verdict, {})
-
-
 ANN = Identity(
     spf=Spf(result=Result.PASS, domain="a.example"),
     dmarc=Dmarc(result=Result.PASS, domain="a.example", spf_aligned=True),
