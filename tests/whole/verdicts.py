@@ -7,7 +7,7 @@ One process, one clock, one key, counters in memory and a DNS that knows no name
 written.  Each message comes with the envelope that it had when it arrived.  It passes the stages before the content and a
 real session, is counted, and is judged again: with evidence that came late, from its journal entry by the facts of then,
 and as the keeper does, with the counts of a day later.  The policy is the one that ships, with `SITE` over it: what a site
-may add to the order of a verdict and the shipped policy leaves empty.  Durations are left out.
+may add to the order of a verdict and the shipped policy leaves empty (`tests.whole.verdicts_site`).  Durations are left out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import argparse
 import asyncio
 import logging
 import random
-import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from oborona.authentication.model import Dmarc, Identity, Result, Spf
 from oborona.config import Work
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
@@ -32,31 +30,29 @@ from oborona.milter.log import logfmt
 from oborona.milter.reply import AddHeader, Reply
 from oborona.milter.session import Session
 from oborona.milter.status import Tally
-from oborona.policy.engines import Asked, EngineSays, Remembered
-from oborona.policy.evidence import Evidence, Silence
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.facts import Facts
-from oborona.policy.folders import PACKAGED, Folders
+from oborona.policy.evidence import Silence
 from oborona.policy.glance import glance
 from oborona.policy.headers import Detail
-from oborona.policy.load import Policy, load_policy
-from oborona.policy.models.final.features import NAME as FINAL_MODEL
-from oborona.policy.models.ports import Untaught
+from oborona.policy.load import Policy
 from oborona.policy.ports import View
-from oborona.policy.rules import VerdictLines
 from oborona.policy.scan import Scan, Site, again
-from oborona.policy.tables import FinalTable
 from oborona.recheck.asks import asks
 from oborona.recheck.entry import Entry
-from oborona.recheck.ident import TIME_SHIFT, Numbers
 from oborona.recheck.judged import Judge
 from oborona.recheck.now import facts_now, pieces_of
 from oborona.recheck.then import facts_then
-from oborona.reputation.dnslists import Listing
-from oborona.reputation.subject import Subject
-from oborona.types import Client, Envelope, RuleHit, Stage, Verdict
+from oborona.types import Client, Envelope, Stage, Verdict
 from tests.asking import inquirer
 from tests.letters import CORPUS, Kind, Letter, as_it_arrived
+from tests.whole.verdicts_site import (
+    WORDS,
+    OnePolicy,
+    PlainNumbers,
+    TellingInquiry,
+    TellingModel,
+    WordyEngines,
+    policy,
+)
 
 START: Final = 1_795_170_000.0  # Unix seconds of the first message
 STEP_S: Final = 20.0  # to the next one
@@ -65,131 +61,6 @@ KEY: Final = b"k" * 32
 BEFORE_CONTENT: Final = (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
 LATE_S: Final = 60.0
 DAY_S: Final = 86_400.0
-SITE: Final = {
-    "90-site.toml": """
-[verdict]
-shadow_spam_score = 80
-[repip]
-bad = "reject"
-[final]
-mode = "live"
-[[group]]
-name = "SITE"
-cap = 30
-[[rule]]
-name = "SITE_LINKS"
-when = "links > 3"
-score = 20
-group = "SITE"
-[[rule]]
-name = "SITE_WORDS"
-when = "text.words > 100"
-score = 15
-group = "SITE"
-[[rule]]
-name = "SITE_TRIAL"
-when = "fired(SITE_LINKS) or found('site-lines')"
-score = 60
-mode = "shadow"
-[[rule]]
-name = "SITE_CLIENT"
-when = "endswith(client.ip, '.1')"
-score = 90
-stage = "connect"
-[[local_list]]
-name = "SITE_DENIED"
-action = "deny"
-of = ["client", "sender"]
-entries = ["64.0.0.0/6", ".msn.com"]
-[[local_list]]
-name = "SITE_ALLOWED"
-action = "allow"
-of = ["helo", "from"]
-entries = [".net", ".com"]
-[[local_list]]
-name = "SITE_TRIED"
-action = "deny"
-of = ["sender"]
-entries = [".org"]
-mode = "shadow"
-[[dns_list]]
-name = "SITE_LISTED"
-zone = "listed.example"
-of = ["client"]
-scores = { "127.0.0.2" = 40, "127.0.0.3" = 25 }
-""",
-    "91-site.lua": """
-oborona.check { name = "site-lines", run = function() return facts.links > 5 and tostring(facts.links) end }
-oborona.rule { name = "SITE_LUA", score = 12, when = function() return facts.links / 10 end }
-oborona.rule { name = "SITE_LUA_CLIENT", score = 3, stage = "connect",
-    when = function() return endswith(facts.client.ip, "7") end }
-""",
-}
-WORDS: Final = (
-    EngineSays(engine="rspamd", action="add header", score=7.5, line=15.0, symbols=("BAYES_SPAM",)),
-    EngineSays(engine="spamd", action="ham", score=0.3, line=5.0),
-    EngineSays(engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1"),
-    EngineSays(engine="rspamd", unknown="timeout"),
-)
-"""Of other engines, in turn; every other message has none."""
-
-
-class _Listed(Silence):
-    """Evidence of what a DNS list says of some clients, and of an SPF that passes for others."""
-
-    async def until(
-        self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
-    ) -> Evidence:
-        ip = envelope.client.ip
-        listing = Listing(
-            name="SITE_LISTED", of=Subject.CLIENT, asked=ip, codes=("127.0.0.2",), score=40.0, say=ip
-        )
-        domain = envelope.sender.rpartition("@")[2]
-        identity = Identity(
-            spf=Spf(result=Result.PASS, domain=domain), dmarc=Dmarc(result=Result.PASS, domain=domain)
-        )
-        return Evidence(
-            listings=(listing,) if ip.endswith(("3", "8")) else (),
-            identity=identity if ip.endswith(("2", "4")) else Identity(),
-            unanswered=("dkim",) if ip.endswith("5") else (),
-        )
-
-
-class _Engines:
-    """Engines beside ours whose words are those of `WORDS`."""
-
-    def __init__(self) -> None:
-        self.words: tuple[EngineSays, ...] = ()
-
-    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
-        return Remembered(self.words) if self.words else None
-
-
-class _Final(Untaught):
-    """A final model that tells what it was given."""
-
-    def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
-    ) -> tuple[RuleHit, ...]:
-        seen = " ".join(f"{hit.name}={hit.score:g}" for hit in hits)
-        return (RuleHit(name=FINAL_MODEL, score=len(seen) % 7 - 3.0, say=seen, mode=table.mode),)
-
-
-class _Numbers(Numbers):
-    """Ids without chance."""
-
-    def next(self, now: float) -> int:
-        return int(now) << TIME_SHIFT
-
-
-class _InForce:
-    """One policy for all messages."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.current = policy
-
-    async def now(self) -> Policy:
-        return self.current
 
 
 class _Lines(logging.Handler):
@@ -217,17 +88,17 @@ class Corpus:
         self._counters = MemoryCounters()
         self._now = START
         self._log = _Lines()
-        self._engines = _Engines()
+        self._engines = WordyEngines()
         self._entries: list[Entry] = []
         self._scans: list[Scan] = []
-        self._judge = Judge(policy, _Final())
+        self._judge = Judge(policy, TellingModel())
         self._asks = asks(policy)
         self._site = Site(
             name="mx.b.example",
             hasher=Hasher(KEY),
             counters=self._counters,
             engines=self._engines,
-            final=_Final(),
+            final=TellingModel(),
         )
         self._session = Session(
             Bench(
@@ -235,10 +106,10 @@ class Corpus:
                 settings=Work(deadline_s=600.0, scan_cpu_s=300.0),
                 contact="https://b.example/mail",
                 detail=Detail.FULL,
-                policy=_InForce(policy),
+                policy=OnePolicy(policy),
                 counters=self._counters,
                 journal=self._entries.append,
-                numbers=_Numbers(),
+                numbers=PlainNumbers(),
                 signing_key=KEY,
                 clock=lambda: self._now,
                 inquire=lambda: inquirer(now=self._now),
@@ -288,7 +159,7 @@ class Corpus:
 
     async def _before_content(self, envelope: Envelope) -> AsyncIterator[str]:
         for stage in BEFORE_CONTENT:
-            seen = await glance(envelope, stage, self._site, self._policy, _Listed(), now=self._now)
+            seen = await glance(envelope, stage, self._site, self._policy, TellingInquiry(), now=self._now)
             for line in shown(str(stage), seen.verdict):
                 yield line
             yield f"  wait_s={seen.wait_s:g} karma={seen.karma} faults={seen.faults}"
@@ -334,14 +205,6 @@ def letters() -> Iterator[tuple[str, Letter]]:
             str(path.relative_to(CORPUS)),
             as_it_arrived(path.read_bytes(), kind, f"reader{place % 40}"),
         )
-
-
-def policy() -> Policy:
-    """Return the policy that ships, with `SITE` over it."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in SITE.items():
-            Path(folder, name).write_text(text)
-        return load_policy(Folders(own=Path(folder), shipped=PACKAGED), SCHEMA)
 
 
 async def written(file: Path, count: int) -> int:
