@@ -86,5 +86,6 @@ def _kept(scanned: Scan) -> Kept:
         spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,
         opinion=scanned.opinion,
         engines=scanned.engines,
+        young=scanned.young,
         site=None if site is None else (site.action, site.decided_by),
     )

@@ -75,6 +75,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     engines: tuple[EngineSays, ...] = ()  # what others say of it
     site_verdict: Verdict | None = None  # where lists of its readers made another of it: what is counted
     behind: Behind = Behind()
+    young: bool = False  # memory was: it refused nobody
     put_off: Shingle | None = None  # what is remembered of a greylisted message
     found: tuple[Finding, ...] = ()  # as its pictures were looked at
     faults: tuple[str, ...] = ()  # for the log: a store that did not answer
@@ -399,6 +400,7 @@ def _judged(
         opinion=opinion,
         engines=said,
         behind=behind,
+        young=site.memory.young,
         found=found,
         faults=faults,
         failed=ruling.failed,

@@ -68,6 +68,7 @@ class Judge:
         facts: Facts | None = None,
         *,
         stage: Stage = Stage.CONTENT,
+        young: bool | None = None,
     ) -> Again | None:
         """Judge a message again.
 
@@ -76,6 +77,7 @@ class Judge:
             asked: what each rule asked then (`recheck.asks`); None = not known.
             facts: to judge by; None = those of then.
             stage: whose rules, and those before it, are asked.
+            young: whether the counters' memory is (`oborona.policy.memory`); None = as it was then.
 
         Returns:
             None where nothing can be said: `recheck.then.why_not`.
@@ -86,7 +88,7 @@ class Judge:
         policy, said = self._policy, entry.kept.engines
         facts = _unlisted(facts, policy)
         evaluator = EntryEvaluator(policy, self._final, index=self._index, entry=entry, asked=asked)
-        ruling = judge(facts, self._grounds(entry, entry.kept, facts), stage, evaluator)
+        ruling = judge(facts, self._grounds(entry, entry.kept, facts, young), stage, evaluator)
         verdict, decided = ruling.verdict, ruling.listed is not None
         # what a reader's list says is no matter of the policy
         if not decided and entry.decided_by == PERSONAL:
@@ -109,7 +111,7 @@ class Judge:
             highest=ends[1],
         )
 
-    def _grounds(self, entry: Entry, kept: Kept, facts: Facts) -> Grounds:
+    def _grounds(self, entry: Entry, kept: Kept, facts: Facts, young: bool | None) -> Grounds:
         """Return what the verdict of then rested on, as the policy weighs it; what it finds itself is found anew."""
         anew = {NOT_COUNTED, *OF_ENGINES, *self._index.checks}
         found = [finding for finding in entry.findings if finding.name not in anew]
@@ -122,6 +124,7 @@ class Judge:
             findings=[finding for finding in found if finding.name not in _MISSING],
             missing=[finding for finding in found if finding.name in _MISSING],
             engines=kept.engines,
+            young=kept.young if young is None else young,
         )
 
 

@@ -43,6 +43,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     spf_aligned: bool = False  # the part of dmarc.aligned that SPF has in it
     opinion: Opinion = UNTAUGHT  # of the content model
     engines: tuple[EngineSays, ...] = ()  # what other engines said
+    young: bool = False  # the counters' memory was: it refused nobody
     site: tuple[Action, str] | None = (
         None  # the site's action and what decided it, which is counted, where lists of its readers made another of it
     )

@@ -41,6 +41,7 @@ from oborona.milter.recheck.trouble import Trouble
 from oborona.milter.stores import open_stored
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.memory import Ageing
 from oborona.policy.scan import Site
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.loop import Engine
@@ -321,6 +322,7 @@ class SecondLook:
             pins=self._pins,
             persons=self._persons,
             final=self._final,
+            memory=Ageing(),
         )
 
     def _close_site(self) -> None:

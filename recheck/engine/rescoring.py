@@ -137,6 +137,7 @@ class Rescorer:
         Raises:
             StoreError: the counters, or what people did, can't be read.
         """
+        await self._site.memory.look(self._site.counters, now)
         pieces = [pieces_of(one.entry, one.late) for one in taken]
         counts = await self._counts(tuple(dict.fromkeys(one for some in pieces for one in some)), now)
         return [
@@ -159,7 +160,7 @@ class Rescorer:
         facts = await with_counts(then, known, pieces, self._site, now)
         asked = self._asked.get(entry.policy_version)
         looked = _Look(entry, unsigned, then, known, pieces, asked, cause, now)
-        again = self._judge.judge(by_site(entry), asked, facts, stage=Stage.RECHECK)
+        again = self._judged(entry, asked, facts)
         if again is None:
             return Second(entry=entry, cause=cause, why_not=why_not(entry))
         found = await self._by_copies(
@@ -170,6 +171,11 @@ class Rescorer:
         if before is not None and lost(before.known, known):  # what spoke for it is forgotten, or against it
             return msgspec.structs.replace(found, moves=(), why_not=LOST)
         return msgspec.structs.replace(found, word=before is not None and spoken_against(before.known, known))
+
+    def _judged(self, entry: Entry, asked: Mapping[str, str] | None, facts: Facts) -> Again | None:
+        """Judge a message by what is known now; a memory that is young now refuses nobody."""
+        young = self._site.memory.young
+        return self._judge.judge(by_site(entry), asked, facts, stage=Stage.RECHECK, young=young)
 
     async def _by_copies(self, found: Second, went: Sequence[Went], again: Again, looked: _Look) -> Second:
         entry = found.entry
@@ -206,7 +212,7 @@ class Rescorer:
                 entry, then.known, known, again, self.policy, made, pinned=pinned, cause=cause
             )
         facts = with_learned(then, known, looked.pieces, self._site, looked.now, cause=cause)
-        without = self._judge.judge(by_site(entry), looked.asked, facts, stage=Stage.RECHECK)
+        without = self._judged(entry, looked.asked, facts)
         if without is None or without.severest is not Action.ACCEPT:
             return ()
         return reasons(

@@ -21,6 +21,7 @@ from oborona.policy.facts import Facts
 from oborona.policy.karma import KARMA
 from oborona.policy.known import Known
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.memory import Ageing, Old
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.verdict import Evaluator, Grounds, judge
 from oborona.recheck import rows
@@ -33,7 +34,7 @@ from oborona.reputation.dnslists import Listing
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Book, Pin
 from oborona.reputation.subject import Subject
-from oborona.types import Action, Amounts, Client, Envelope, Shingle, Stage, Verdict
+from oborona.types import Action, Amounts, Client, Envelope, Pieces, Shingle, Stage, Verdict
 from tests.policy.test_scan_evidence import Told
 from tests.recheck.entries import make_entry
 
@@ -63,6 +64,27 @@ def policy(folder: Path, *pieces: str) -> Policy:
     folder.mkdir(exist_ok=True)
     (folder / "1.toml").write_text(LINES + "\n".join(pieces))
     return load_policy(folder, SCHEMA)
+
+
+@pytest.mark.parametrize("memory", [Old(), Ageing()], ids=["old", "young"])
+async def test_a_history_refuses_when_judged_again_as_it_did(memory: Old | Ageing, tmp_path: Path) -> None:
+    """A memory that is young refuses nobody; nor does the recheck or a replay of what came meanwhile."""
+    by = policy(tmp_path / "p", '[repip]\nbad = "reject"\n')
+    counters, hasher = MemoryCounters(), Hasher(b"k" * 32)
+    bad = Pieces(shingles=(hasher.shingle(Type.CLIENT_IP, ENVELOPE.client.ip),), pairs=())
+    for _ in range(60):
+        counters.add(bad, Amounts(seen=1, spam=1), NOW - 60)
+    site = Site(name="mx.b.example", hasher=hasher, counters=counters, memory=memory)
+    result = await scan(LETTER, ENVELOPE, site, by, Told(Evidence()), now=NOW)
+    assert result.verdict.action is (Action.ACCEPT if memory.young else Action.REJECT)
+    entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
+    again = Judge(by).judge(entry, asks(by))
+    assert again is not None
+    assert again.verdict.action is result.verdict.action
+    assert again.verdict.rules == result.verdict.rules
+    now = Judge(by).judge(entry, asks(by), young=not memory.young)
+    assert now is not None
+    assert now.verdict.action is not result.verdict.action
 
 
 async def journaled(by: Policy, evidence: Evidence | None = None, raw: bytes = LETTER) -> tuple[Scan, Entry]:
