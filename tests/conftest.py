@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from oborona.metrics import REGISTRY
 from tests.peers.dns import Zones
 
 # Some hundreds of programs are started here: where the environment says so, each would compile all modules anew, for a second of CPU.
@@ -24,6 +25,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("house", deadline=None)  # how long an example takes is the machine's affair
 settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def metrics_at_zero() -> None:
+    """Metrics are a process's; each test has them as a process that has just begun."""
+    REGISTRY.begin()
 
 
 @pytest.fixture

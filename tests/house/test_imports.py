@@ -14,9 +14,10 @@ MAY_IMPORT = {
     "authentication": set[str](),
     "counters": set[str](),
     "policy": {"message", "authentication", "reputation", "counters"},
-    "recheck": {"policy", "message", "authentication", "reputation", "counters"},
+    "recheck": {"metrics", "policy", "message", "authentication", "reputation", "counters"},
     "feedback": {"policy", "message", "authentication", "reputation", "counters"},
     "milter": {
+        "metrics",
         "config",
         "feedback",
         "recheck",

@@ -43,6 +43,7 @@ from oborona.milter.status import (
 from oborona.policy.signatures import Flag
 from oborona.types import Action, Mode, Stage
 
+EXPOSITION = Path(__file__).with_name("exposition")
 STORES = {"journal.db": Record(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")}
 EVERY = {
     one.name
@@ -333,6 +334,15 @@ def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
         assert family.samples, one.name
         for sample in family.samples:
             assert set(sample.labels) - {"le"} == {*one.labels, *(("worker",) if one in METRICS else ())}
+
+
+def test_the_whole_text_is_what_it_was() -> None:
+    """Dashboards and alerts of every site stand on names, labels, types and order."""
+    stores = STORES | {"personal.db": Record(mark="cd", since=0.0, off="is damaged")}
+    workers = [status(0), status(1, healthy=False), status(10)]
+    text = exposition(workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE])
+    assert text.decode() == (EXPOSITION / "all.prom").read_text()
+    assert exposition([]).decode() == (EXPOSITION / "none.prom").read_text()
 
 
 def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
