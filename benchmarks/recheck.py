@@ -49,7 +49,7 @@ from oborona.recheck import schema  # noqa: E402
 from oborona.recheck.asks import asks  # noqa: E402
 from oborona.recheck.engine.journal import Delivered  # noqa: E402
 from oborona.recheck.engine.limits import Limits  # noqa: E402
-from oborona.recheck.engine.loop import Engine  # noqa: E402
+from oborona.recheck.engine.loop import MESSAGES, Engine  # noqa: E402
 from oborona.recheck.engine.model import Cause, Folders, Nothing  # noqa: E402
 from oborona.recheck.engine.mover import Mover  # noqa: E402
 from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer  # noqa: E402
@@ -320,8 +320,8 @@ async def taken_back(
         "others": len(moved - passed),
         "first_ms": (boxes.asked[0][0] - began) * 1000 if boxes.asked else -1.0,
         "all_ms": (boxes.asked[-1][0] - began) * 1000 if boxes.asked else -1.0,
-        "judged": engine.done["judged"],
-        "glanced": engine.done["glanced"],
+        "judged": MESSAGES.value("judged"),
+        "glanced": MESSAGES.value("glanced"),
         "cpu_s": time.process_time() - used,
     }
 

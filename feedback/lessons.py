@@ -172,10 +172,10 @@ class Lessons(Connection):
     def _snapshot_words(self) -> list[tuple[int, int, str]]:
         return self.rows("SELECT id, position, words FROM snapshot")
 
-    def by_state(self) -> dict[str, int]:
-        """Return how many words there are: "state kind" → number."""
+    def by_state(self) -> dict[tuple[str, str], int]:
+        """Return how many labels there are, by state and kind."""
         found = self.rows("SELECT state, kind, count(*) FROM word GROUP BY state, kind")
-        return {f"{state} {kind}": number for state, kind, number in found}
+        return {(state, kind): number for state, kind, number in found}
 
     def held(self, position: int) -> str:
         """Return which words up to a place are learned, in few numbers."""

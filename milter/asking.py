@@ -30,6 +30,7 @@ class Asking:
         self._own = networks(settings.site.networks)
         self._ports = frozenset(settings.site.submission_ports.split())
         self.resolver = open_resolver(settings.dns)
+        self.resolver.stats.tell()
         self.servers = FollowedServers(self.resolver, follows=not settings.dns.servers)
         self.lists = Lists(self.resolver, self._own, time.monotonic, time.time)
         self._means = Means(

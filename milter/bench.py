@@ -12,7 +12,6 @@ from oborona.feedback.events.model import Event
 from oborona.milter.crowd import Crowd
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.setapart.flights import Flights
-from oborona.milter.status import Tally
 from oborona.policy.headers import Detail
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterWriter
@@ -60,7 +59,6 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     signing_key: bytes
     inquire: Callable[[], Inquirer]  # a new one for each connection
     own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
-    tally: Tally
     clock: Callable[[], float]  # Unix seconds
     # counts signatures that were found
     signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None

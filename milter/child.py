@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, Protocol
 
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
+from oborona.metrics import REGISTRY
 from oborona.milter import heartbeat
 from oborona.milter.confine.kinds import Kind, grants
 from oborona.milter.confine.program import NotFiltered, put_in_force
@@ -88,6 +89,7 @@ def become(
         _default_signals()
         _die_with(parent)
         faulthandler.enable(channel, all_threads=True)
+        REGISTRY.begin()  # what the parent counted is the parent's
         heartbeat.begin(beats, heartbeat.every_s(job.hung_s))
         entitle(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:

@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Final
 
 from oborona.errors import StoreError
 from oborona.feedback.persons import may_have
 from oborona.feedback.weights_file import WeightsFile
 from oborona.message.model import Message
+from oborona.metrics import Gauge
 from oborona.milter.log import event
 from oborona.policy.models.content.features import features
 from oborona.policy.models.content.weights import Weights
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.types import Envelope
+
+WRONG: Final = Gauge(
+    "oborona_model_wrong",
+    "1 while the worker can't use the weights of the content model, which says nothing then.",
+    (),
+)
 
 log = logging.getLogger("oborona.model")
 
@@ -38,6 +46,7 @@ class Taught:
         self._path = path
         self._least = least
         self._file: WeightsFile | None = None
+        WRONG.set_function(lambda: {(): bool(self.trouble)})
         self._known: tuple[int, int, int] | None = None  # device, inode and size of what was last looked at
 
     @property

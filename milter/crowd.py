@@ -11,6 +11,7 @@ import time
 from typing import Final
 
 from oborona.message.sender_pieces import client_home
+from oborona.metrics import Counter
 from oborona.milter.pulse import Pulse
 
 CHEAP_S: Final = 0.1  # CPU of a message that is never counted; 10 MB of honest mail take less
@@ -22,6 +23,12 @@ DEAR_SHARE: Final = 0.02  # the same, for clients whose mail was dear
 FULL_S: Final = 0.5  # at least: a worker that is busy all the time, and late with nothing, computes a tenth between two beats
 DEAR_S: Final = 0.2  # the same
 
+BUSY: Final = Counter(
+    "oborona_busy",
+    "Messages of all listeners, and commands before one, that got a temporary failure, for too many were being judged, or more than can be in time.",
+    (),
+)
+
 
 class Crowd:
     """Messages that are being judged, by whatever doors they came.
@@ -32,20 +39,20 @@ class Crowd:
         deadline_s: of a message.
     """
 
-    __slots__ = ("_owed", "_patience_s", "inside", "most", "pulse", "turned_away")
+    __slots__ = ("_owed", "_patience_s", "inside", "most", "pulse")
 
     def __init__(self, most: int, pulse: Pulse | None = None, *, deadline_s: float = 10.0) -> None:
         self.most = most
         self.pulse = pulse or Pulse()
         self.inside = 0
-        self.turned_away = 0  # messages, and commands before one; since the start
         self._patience_s = (max(DEAR_SHARE * deadline_s, DEAR_S), max(FULL_SHARE * deadline_s, FULL_S))
         self._owed: dict[str, tuple[float, float]] = {}  # client → CPU seconds, and when that was
 
     def puts_off(self, ip: str) -> bool:
         """Tell before a message whether `bars` holds for its client, and count it where it is so: who asks answers that."""
         barred = self.bars(ip)
-        self.turned_away += barred
+        if barred:
+            BUSY.inc()
         return barred
 
     def bars(self, ip: str) -> bool:
@@ -61,7 +68,7 @@ class Crowd:
     def enter(self, ip: str) -> bool:
         """Tell whether there is room for a message more, and take it in; who is in must `leave`."""
         if self.inside >= self.most or self.bars(ip):
-            self.turned_away += 1
+            BUSY.inc()
             return False
         self.inside += 1
         return True

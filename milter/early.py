@@ -108,7 +108,7 @@ class Early:
             sender.cancel()
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
-            write(self._bench, refusal)
+            write(refusal)
 
     def close(self) -> None:
         """The connection is over."""
@@ -121,7 +121,6 @@ class Early:
         if seen is not None and seen.refuses and not self._client_told:
             settle(self._bench, seen)
             write(
-                self._bench,
                 RefusedMail(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope),
                 said="never",
             )
@@ -205,13 +204,13 @@ class Early:
             envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])  # he alone
         refusal = RefusedMail(seen, refused(bench, seen, ident, rests), ident, said, envelope)
         if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
-            write(self._bench, refusal)
+            write(refusal)
             return refusal.reply
         self._refusal = refusal  # of the whole message: each of its recipients is told the same
         if said is Stage.SENDER:
-            write(self._bench, refusal)
+            write(refusal)
         else:
-            refusal.timer = asyncio.get_running_loop().call_later(LOGGED_AFTER_S, write, self._bench, refusal)
+            refusal.timer = asyncio.get_running_loop().call_later(LOGGED_AFTER_S, write, refusal)
         return refusal.reply
 
 

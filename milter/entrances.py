@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from oborona.config import Door, Settings
+from oborona.metrics import Counter
 from oborona.milter.exim.server import start as exim
 from oborona.milter.http.keys import keys as http_keys
 from oborona.milter.libmilter import LibmilterServer
@@ -22,6 +23,12 @@ from oborona.milter.proxy.server import check as check_proxy
 from oborona.milter.proxy.server import start as proxy
 from oborona.milter.spamd.server import start as spamd
 
+DOOR: Final = Counter(
+    "oborona_door",
+    "Requests and connections of a listener by outcome: answered; busy: temporary failure; crowded: too many connections of one client; foreign: of no network that is allowed;"
+    " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the policy service, crowded and foreign alone; of the milter, busy besides.",
+    ("door", "outcome"),
+)
 NONE_OPEN: Final = (
     "no listener is set, so that no mail can come: set `listen` of [doors.milter] or of another listener"
 )

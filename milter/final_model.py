@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oborona.errors import OboronaError, StoreError
+from oborona.metrics import Gauge
 from oborona.milter.log import event
 from oborona.policy.expression import Schema
 from oborona.policy.facts import Facts
@@ -26,6 +27,12 @@ from oborona.policy.tables import FinalTable
 from oborona.types import RuleHit
 
 LOOK_S: Final = 1.0
+WRONG: Final = Gauge(
+    "oborona_final_wrong",
+    "1 while the worker refuses the file of the final model; the one before it, or the score of the rules, decides.",
+    (),
+)
+INFO: Final = Gauge("oborona_final_info", "Version of the final model in use.", ("version",))
 
 log = logging.getLogger("oborona.final")
 
@@ -65,6 +72,8 @@ class FollowedFinal:
         self.forest: Forest | None = None
         self.version = ""
         self.error: OboronaError | None = None
+        WRONG.set_function(lambda: {(): self.error is not None})
+        INFO.set_function(lambda: {(self.version,): 1} if self.version else {})
 
     def weigh(
         self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines

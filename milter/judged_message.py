@@ -13,6 +13,7 @@ from oborona.milter.bench import Bench
 from oborona.milter.gather import Gathered
 from oborona.milter.journaled import entry_of
 from oborona.milter.log import event
+from oborona.milter.verdict_metrics import count_identity, count_scan, count_verdict
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local import NOT_COUNTED
@@ -84,11 +85,11 @@ def tell(bench: Bench, judged: JudgedMessage) -> None:
     scanned, envelope, verdict = judged.scanned, judged.envelope, judged.verdict
     try:
         if scanned is not None:
-            bench.tally.judged(verdict, judged.took_s)
+            count_scan(verdict, judged.took_s)
             bench.wrote(envelope, scanned.counted, judged.now)
             bench.sighted(scanned, judged.now)
             if not is_own(envelope):
-                bench.tally.authenticated(scanned.evidence.identity)
+                count_identity(scanned.evidence.identity)
             bench.signed(scanned.signatures.signatures, judged.now)
             for fault in (*scanned.faults, *scanned.failed):
                 event(
@@ -99,7 +100,6 @@ def tell(bench: Bench, judged: JudgedMessage) -> None:
     except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)
     log_verdict(
-        bench,
         judged.ident,
         judged.policy,
         envelope,
@@ -116,7 +116,6 @@ def log_fault(ident: int, error: Exception, stage: Stage) -> None:
 
 
 def log_verdict(
-    bench: Bench,
     ident: int,
     policy: Policy,
     envelope: Envelope,
@@ -127,7 +126,7 @@ def log_verdict(
     **more: object,
 ) -> None:
     """Count and log a verdict, in one line; `recipients` is how many there were, where the envelope names only some."""
-    bench.tally.count(stage, verdict.action)
+    count_verdict(stage, verdict.action)
     event(
         log,
         logging.INFO,

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from oborona.dns import Answer, Asker, Kind
+from oborona.metrics import Counter, Gauge
 from oborona.milter.log import event
 from oborona.milter.status import ListStatus
 from oborona.reputation.dnslists import (
@@ -31,6 +32,15 @@ from oborona.reputation.networks import Networks
 
 PROBE_S: Final = 1.0  # between looks at which probes are due
 AT_START_S: Final = 3.0  # a worker waits so long for the first probes before it serves
+
+HEALTHY: Final = Gauge(
+    "oborona_dns_list_healthy",
+    "1 while the worker trusts a DNS list; at 0 the list counts nothing.",
+    ("list",),
+)
+QUESTIONS: Final = Counter(
+    "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome")
+)
 
 log = logging.getLogger("oborona.lists")
 
@@ -71,6 +81,10 @@ class Lists:
         self._health = Health()
         self._followed: tuple[DnsList, ...] = ()
         self._tallies: dict[str, _Tally] = {}
+        HEALTHY.set_function(
+            lambda: {(one.name,): one.state is State.HEALTHY for one in self._health.states()}
+        )
+        QUESTIONS.set_function(self._questions)
 
     async def look(self, asked: Asked, lists: Sequence[DnsList], asker: Asker) -> Looked:
         """Ask all lists that are well about everything that is known, at once.
@@ -130,16 +144,18 @@ class Lists:
         """Return how every list does."""
         found = {}
         for one in self._health.states():
-            tally = self._tallies.get(one.name, _Tally())
             since = self._wall() - (self._clock() - one.since) if one.since else 0.0
-            found[one.name] = ListStatus(
-                state=one.state.value,
-                since=since,
-                why=one.why,
-                asked=tally.asked,
-                listed=tally.listed,
-                unanswered=tally.unanswered,
-            )
+            found[one.name] = ListStatus(state=one.state.value, since=since, why=one.why)
+        return found
+
+    def _questions(self) -> dict[tuple[str, str], int]:
+        """Return how often each list was asked, by what it said."""
+        found = {}
+        for one in self._health.states():
+            tally = self._tallies.get(one.name, _Tally())
+            found[one.name, "listed"] = tally.listed
+            found[one.name, "unanswered"] = tally.unanswered
+            found[one.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
         return found
 
     def _heard(self, question: Question, answer: Answer) -> None:

@@ -86,11 +86,10 @@ def _page(listed: DnsList, envelope: Envelope) -> str:
     return f" ({listed.url.replace('{subject}', subject)})" if listed.url and subject else ""
 
 
-def write(bench: Bench, refusal: RefusedMail, said: str = "") -> None:
+def write(refusal: RefusedMail, said: str = "") -> None:
     """Write the line of a refusal into the log, unless it is written.
 
     Args:
-        bench: of the worker.
         refusal: as many recipients as it was told by now.
         said: where, if that is no stage.
     """
@@ -101,7 +100,6 @@ def write(bench: Bench, refusal: RefusedMail, said: str = "") -> None:
     refusal.logged = refusal.recipients
     seen = refusal.seen
     log_verdict(
-        bench,
         refusal.ident,
         seen.policy,
         refusal.envelope,

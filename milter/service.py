@@ -26,6 +26,7 @@ from oborona import lock, state_files
 from oborona.config import Listening, Loaded
 from oborona.config.load import DEFAULT
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
+from oborona.metrics import REGISTRY
 from oborona.milter import last_trouble, sockets, status
 from oborona.milter.confine.kinds import Kind
 from oborona.milter.confine.memory import keep_memory_private
@@ -48,7 +49,7 @@ from oborona.milter.stores import check_store, open_writer
 from oborona.milter.supervisor import Job, Supervisor
 from oborona.milter.suspects import Suspects
 from oborona.milter.training import train
-from oborona.milter.watched import Watched
+from oborona.milter.watched import SERVES, Watched
 from oborona.milter.worker import Worker
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
@@ -263,17 +264,8 @@ def _leave(state: Path, name: str) -> None:
 
 def _report(state: Path, name: str, suspects: Suspects | None, children: Sequence[Watched]) -> None:
     """Say for metrics how the processes are, and take up what an admin has changed of messages that were set apart."""
-    said = status.ServiceStatus(
-        name=name,
-        pid=os.getpid(),
-        time=time.time(),
-        processes={
-            child.job.name: status.ProcessStatus(
-                serves=child.serves, starts=child.starts, deaths=child.deaths, hung=child.hung
-            )
-            for child in children
-        },
-    )
+    SERVES.replace({(child.job.name,): child.serves for child in children})
+    said = status.ServiceStatus(name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot())
     with suppress(StoreError):  # on a disk that is full: those who serve say so
         status.write_service(state, said)
     if suspects is not None:

@@ -37,7 +37,7 @@ from oborona.milter.log import crash, event
 from oborona.milter.restart import how_it_ended
 from oborona.milter.silence import ABORT_S, processor
 from oborona.milter.wakeup import TAKEN, Wakeup
-from oborona.milter.watched import HEARD_BYTES, Watched
+from oborona.milter.watched import HEARD_BYTES, HUNG, Watched
 
 FINAL: Final = frozenset({os.EX_CONFIG})  # exit statuses after which starting again would end the same way
 READY_WITHOUT_S: Final = 15.0  # far below the 90 s that a service manager gives a start
@@ -212,7 +212,7 @@ class Supervisor:
             silent_s=child.silence.seconds,
             ran_s=child.silence.ran_s,
         )
-        child.hung += 1
+        HUNG.inc(child.job.name)
         child.kill_at = now + ABORT_S
         self._look_at = min(self._look_at, child.kill_at)
         self._report_at = -math.inf

@@ -16,6 +16,7 @@ from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.counting import Counting
 from oborona.feedback.trainer import Trainer
+from oborona.metrics import REGISTRY, Gauge
 from oborona.milter import status
 from oborona.milter.believing.process import Believing
 from oborona.milter.heartbeat import Stop, beat
@@ -26,6 +27,25 @@ LOOK_S: Final = 0.1  # between looks at what people said
 TROUBLE_S: Final = 10.0  # before the next attempt
 NAME: Final = "trainer"
 DAY_S: Final = 86_400.0
+UP: Final = Gauge("oborona_trainer_up", "1 while the trainer runs.", ())
+WORDS: Final = Gauge(
+    "oborona_model_words",
+    "Labels (spam, ham) by what became of them and what they say; queued: not learned yet.",
+    ("state", "kind"),
+)
+LEARNED: Final = Gauge(
+    "oborona_model_learned", "Messages that the weights of the content model stand on.", ("kind",)
+)
+CHANGED: Final = Gauge(
+    "oborona_model_changed_seconds",
+    "When the weights of the content model last changed, Unix time; 0: never.",
+    (),
+)
+RELEARNING: Final = Gauge(
+    "oborona_model_relearning",
+    "1 while the weights are computed again because labels were taken back.",
+    (),
+)
 
 log = logging.getLogger("oborona.trainer")
 
@@ -51,6 +71,7 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
         believing = Believing(settings, state, site)
         closings.callback(believing.close)
         counting = Counting(counters)
+        UP.set(1)
         ready()
         trouble = ""
         while not stop.is_set():
@@ -63,7 +84,7 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
                 if str(error) != trouble:
                     event(log, logging.ERROR, "nothing is learned, the weights stay as they are", error=error)
                 trouble = str(error)
-                _write(state, status.TrainerStatus(pid=os.getpid(), time=time.time(), trouble=trouble))
+                _write(state, _said(believing, trouble=trouble))
                 stop.wait(TROUBLE_S)
     return os.EX_OK
 
@@ -123,20 +144,25 @@ def with_trainer(
 def report(state: Path, trainer: Trainer, believing: Believing) -> None:
     """Write what the trainer has to say of itself."""
     header = trainer.header
-    _write(
-        state,
-        status.TrainerStatus(
-            pid=os.getpid(),
-            time=time.time(),
-            version=header.version,
-            changed=header.time,
-            learned={"spam": header.spam, "ham": header.ham},
-            words=trainer.lessons.by_state(),
-            relearning=trainer.relearning,
-            events=believing.decided,
-            events_waiting=believing.waiting(),
-            events_trouble=believing.trouble,
-        ),
+    WORDS.replace(trainer.lessons.by_state())
+    LEARNED.set(header.spam, "spam")
+    LEARNED.set(header.ham, "ham")
+    CHANGED.set(header.time)
+    RELEARNING.set(trainer.relearning is not None)
+    _write(state, _said(believing, version=header.version, relearning=trainer.relearning))
+
+
+def _said(
+    believing: Believing, *, version: str = "", relearning: float | None = None, trouble: str = ""
+) -> status.TrainerStatus:
+    return status.TrainerStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        metrics=REGISTRY.snapshot(),
+        version=version,
+        relearning=relearning,
+        trouble=trouble,
+        events_trouble=believing.trouble,
     )
 
 

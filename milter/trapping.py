@@ -24,6 +24,7 @@ import msgspec
 from oborona.errors import StoreError
 from oborona.feedback.events.model import Event, Way, What
 from oborona.feedback.events.taking import Taking
+from oborona.metrics import Counter
 from oborona.milter.intake.rations import Rations
 from oborona.milter.log import event as say
 from oborona.milter.reply import Answer, Reply
@@ -36,6 +37,11 @@ from oborona.types import Action, Envelope, RuleHit
 TRAP: Final = "TRAP"  # decides, as a name
 KEEP_S: Final = 3.0  # that a message to a trap waits for the disk
 TAKEN: Final = frozenset({Answer.CONTINUE, Answer.ACCEPT})
+TRAPS: Final = Counter(
+    "oborona_traps",
+    "Messages that came to traps, by whether they were written down; known: they came again; failed: they could not be.",
+    ("outcome",),
+)
 
 log = logging.getLogger("oborona.session")
 
@@ -132,7 +138,6 @@ class Trapping:
         self._rations = Rations()
         self._taking: Taking | None = None
         self._trouble = False
-        self.outcomes: dict[str, int] = {}  # new, known, failed → messages to traps
 
     async def keep(self, event: Event) -> bool:
         """Write an event down; return whether it survives the power going.  Never raises; trouble is logged once, and once when it is over."""
@@ -145,21 +150,18 @@ class Trapping:
             if not self._trouble:
                 say(log, logging.ERROR, "mail to traps is not written down", error=error)
             self._trouble = True
-            self._count("failed")
+            TRAPS.inc("failed")
             return False
         if self._trouble:
             say(log, logging.WARNING, "mail to traps is written down again")
             self._trouble = False
-        self._count("new" if receipt.new else "known")
+        TRAPS.inc("new" if receipt.new else "known")
         return True
 
     async def close(self) -> None:
         """Let the log go."""
         if self._taking is not None:
             await self._taking.close()
-
-    def _count(self, outcome: str) -> None:
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
 
 def is_report(recipients: Iterable[str], reports: frozenset[str]) -> bool:

@@ -5,12 +5,32 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from typing import Final
 
+from oborona.metrics import Counter, Gauge
 from oborona.milter.child import READY, STACKS, Job
 from oborona.milter.heartbeat import Heartbeat
 from oborona.milter.restart import PACE_BESIDE_S, PACE_S, fruitless_in_row, restart_delay_s
 from oborona.milter.silence import Silence
 
+SERVES: Final = Gauge(
+    "oborona_process_serves",
+    "1 while a process serves; 0 while it starts, hangs, or waits to be started again.",
+    ("process",),
+)
+STARTS: Final = Counter(
+    "oborona_process_starts", "Starts of a process since the service began.", ("process",)
+)
+DEATHS: Final = Counter(
+    "oborona_process_deaths",
+    "Ends of a process that nobody asked for, since the service began.",
+    ("process",),
+)
+HUNG: Final = Counter(
+    "oborona_process_hung",
+    "Times that a process was killed for showing no sign of life for worker.hung_s; the log has the stacks of its threads.",
+    ("process",),
+)
 HEARD_BYTES = 65_536  # kept of what a child says over its life: the stacks of its threads are the most
 
 
@@ -31,9 +51,10 @@ class Watched:
     told: bool = False  # to stop
     silence: Silence = field(default_factory=lambda: Silence(0.0, 0.0))
     kill_at: float = math.inf  # it hangs, and was told to say where
-    starts: int = 0  # since the service began, as all that follow
-    deaths: int = 0  # that nobody asked for
-    hung: int = 0
+
+    def __post_init__(self) -> None:
+        for metric in (STARTS, DEATHS, HUNG):
+            metric.inc(self.job.name, by=0)
 
     @property
     def serves(self) -> bool:
@@ -70,14 +91,14 @@ class Watched:
         self.heard, self.started, self.kill_at = b"", now, math.inf
         self.silence = Silence(look_s, now)
         self.heartbeat.still()
-        self.starts += 1
+        STARTS.inc(self.job.name)
 
     def ends(self, now: float) -> None:
         """Note a death that nobody asked for."""
         self.pid = 0
         self.ended, self.lived_s = now, now - self.started
         self.fruitless = fruitless_in_row(self.fruitless, served=self.served)
-        self.deaths += 1
+        DEATHS.inc(self.job.name)
 
     def due(self, *, alone: bool) -> float:
         """Return when it is to be started, while it does not run; `alone`: it is vital, and no other that is serves."""

@@ -20,13 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-import msgspec
 import uvloop
 
 from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
+from oborona.metrics import REGISTRY, Gauge
 from oborona.milter import status
 from oborona.milter.alarm.campaigns import Sightings, sighted
 from oborona.milter.asking import Asking
@@ -35,11 +35,10 @@ from oborona.milter.closings import Closings
 from oborona.milter.content_model import Taught
 from oborona.milter.crowd import Crowd
 from oborona.milter.delivery.delivering import Bench as DeliveryBench
-from oborona.milter.delivery.delivering import Deliveries
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
 from oborona.milter.engines.asking import Beside, open_engines
-from oborona.milter.entrances import Entrance
+from oborona.milter.entrances import DOOR, Entrance
 from oborona.milter.final_model import FollowedFinal
 from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
@@ -80,6 +79,9 @@ from oborona.recheck.journal import Journal
 LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
 COLLECT_AFTER: Final = (20_000, 20, 10)  # objects more than before, and collections of the younger generation
+
+UP: Final = Gauge("oborona_up", "1 for each worker that runs.", ())
+POLICY: Final = Gauge("oborona_policy_info", "1 for the version of the policy in use.", ("version",))
 
 log = logging.getLogger("oborona.worker")
 
@@ -148,7 +150,6 @@ class Worker:
         self._flights = Flights(state, notes, board)
         self._entrances = entrances
         self._delivery = delivery
-        self._deliveries = Deliveries()
         self._trapping = Trapping(state / state_files.EVENTS, time.time)
         self._sightings = Sightings()
         self._beside: Beside | None = None  # opened in the loop
@@ -172,6 +173,8 @@ class Worker:
             closings.callback(alive.cancel)
             keys = secret.load(self._state)
             self._policy.begin()
+            UP.set(1)
+            POLICY.set_function(lambda: {(self._policy.current.version,): 1})
             journal = await closings.enter_async_context(
                 await Journal.open(self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s)
             )
@@ -182,7 +185,7 @@ class Worker:
             closings.add(counters.close, "the last counters may be lost")
             closings.add(partial(self._flush_once, counters), "the last counters may be lost")
             await self._open_stores(closings)
-            asking, tally = Asking(self._settings, self._name), status.Tally()
+            asking = Asking(self._settings, self._name)
             closings.add(asking.close, "the resolver can't be closed")
             line = Line(self._state / state_files.READER_SOCKET)
             closings.add(line.close, "the connection to the reader can't be closed")
@@ -220,7 +223,6 @@ class Worker:
                 clock=time.time,
                 inquire=asking.inquirer,
                 own=asking.is_own,
-                tally=tally,
                 late=late.add,
                 signed=self._signatures.count,
                 wrote=self._contacts.wrote,
@@ -242,7 +244,7 @@ class Worker:
                     name=self._name,
                     state=self._state,
                     signing_key=keys.signature,
-                    note=partial(tally.at_door, entrance.name),
+                    note=partial(DOOR.inc, entrance.name),
                     keep=self._trapping.keep,
                     room=room,
                 )
@@ -267,7 +269,7 @@ class Worker:
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
-                        report(self._state, partial(self._status, asking, tally, crowd, line, late), log),
+                        report(self._state, partial(self._status, asking), log),
                     )
                 ]
                 await self._stop.wait()
@@ -345,7 +347,6 @@ class Worker:
             persons=self._persons,
             policy=lambda: self._policy.current,
             numbers=numbers,
-            tally=self._deliveries,
             clock=time.time,
         )
         server = DeliveryServer(bench, self._state, room)
@@ -387,48 +388,21 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    def _status(
-        self, asking: Asking, tally: status.Tally, crowd: Crowd, line: Line, late: LateReading
-    ) -> status.Status:
+    def _status(self, asking: Asking) -> status.Status:
         """Return what this worker has to say of itself."""
+        now = time.time()
         return status.Status(
             worker=self._number,
             pid=os.getpid(),
-            time=time.time(),
+            time=now,
+            metrics=REGISTRY.snapshot(),
             policy=self._policy.current.version,
-            verdicts=tally.counts,
-            doors=tally.doors,
-            busy=crowd.turned_away,
-            set_apart=self._flights.set_apart,
-            results=tally.results,
-            rules=tally.rules,
-            would=tally.would,
-            scans=tally.scans,
-            scan_seconds=tally.scan_seconds,
-            dns=msgspec.structs.asdict(asking.resolver.stats),
             resolvers=asking.servers.servers,
             dns_trouble=asking.servers.trouble,
             lists=asking.lists.statuses(),
             engines={} if self._beside is None else self._beside.status(),
-            pictures=line.outcomes,
-            late=late.outcomes,
-            late_waiting=late.waiting,
-            signatures=self._signatures.numbers,
-            signature_hits=self._signatures.found,
-            signatures_stale=self._signatures.stale,
-            pins=self._pins.flags(time.time()),
-            pins_stale=self._pins.stale,
-            persons=self._persons.looked,
-            traps=dict(self._trapping.outcomes),
-            campaigns=self._sightings.now(time.time()),
-            persons_known=self._persons.known,
-            persons_stale=self._persons.stale,
-            contacts=self._contacts.new,
-            model=self._taught.version,
-            model_wrong=bool(self._taught.trouble),
+            campaigns=self._sightings.now(now),
             final=self._final.version,
-            deliveries=self._deliveries.outcomes,
-            next_hop=self._deliveries.trouble,
             final_wrong=str(self._final.error or ""),
         )
 

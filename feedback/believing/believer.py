@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
+from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -29,8 +29,14 @@ from oborona.feedback.believing.spoken import KINDS, Keys, Spoken, spoken
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Decision, Stored, Way, What
 from oborona.feedback.store import Store
+from oborona.metrics import Counter
 from oborona.sqlite_file import ERRORS
 
+DECIDED: Final = Counter(
+    "oborona_events_decided",
+    "Spam reports (complaint), not-spam reports (pardon), traps, reads and deletions by how they came and what was decided: believed (accepted), own (for the person's own mail alone), refused.",
+    ("what", "way", "decision"),
+)
 AT_ONCE: Final = 16  # events with a message of their own: 50 ms
 AT_ONCE_SMALL: Final = 200  # reads and deletions
 JOURNAL_S: Final = 5.0
@@ -70,7 +76,6 @@ class Believer:
         kept: how long what is kept.
         person_weight: how far one person's word teaches the model that all share, 0..1.
         people: so many who complain of one campaign, and are believed, propose signatures.
-        decided: counts decisions, by "what way decision".
         clock: Unix seconds.
         monotonic: seconds that never go back.
     """
@@ -87,7 +92,6 @@ class Believer:
         kept: Kept,
         person_weight: float,
         people: int,
-        decided: Counter[str] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -98,12 +102,11 @@ class Believer:
         self._keys = keys
         self._kept = kept
         self._people = people
-        self._decided = Counter[str]() if decided is None else decided
         self._clock = clock
         self._monotonic = monotonic
         self._following = Following(events, words, lists, person_weight=person_weight)
         self._resolved: dict[int, Spoken] = {}  # messages of events that were decided just now
-        self._day, self._spoke = 0, Counter[str]()  # events of persons today
+        self._day, self._spoke = 0, Tally[str]()  # events of persons today
         self._seen = -1  # version of the log that nothing more was to be done for
         self._awaits = False  # an event waits for its message's entry
         self._looked_at = self._tidied_at = float("-inf")
@@ -148,9 +151,8 @@ class Believer:
                     decision = decide_event(db, one, Spoken(unheard=_fault(error)), asked_for=False, now=now)
                 db.execute("RELEASE one")
                 became.append(decision)
-        self._decided.update(
-            f"{one.what} {one.way} {decision.word}" for one, decision in zip(batch, became, strict=True)
-        )
+        for one, decision in zip(batch, became, strict=True):
+            DECIDED.inc(one.what, one.way, decision.word)
         self._resolved = about
         return True
 
@@ -263,7 +265,7 @@ class Believer:
             return True
         today = int(event.heard // DAY_S)
         if today != self._day:
-            self._day, self._spoke = today, Counter()
+            self._day, self._spoke = today, Tally()
         self._spoke[event.person] += 1
         if self._spoke[event.person] > READ_A_DAY:
             return False

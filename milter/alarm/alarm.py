@@ -24,6 +24,7 @@ import msgspec
 from oborona.config import Settings
 from oborona.config.alarm import Alarm as AlarmSettings
 from oborona.errors import ConfigError
+from oborona.metrics import Counter
 from oborona.milter.alarm.letter import hand_in, letter
 from oborona.milter.alarm.model import Alert, plain
 from oborona.milter.alarm.webhook import Undelivered, post
@@ -34,6 +35,12 @@ MOST_TEXT: Final = 8000  # characters of a text
 MOST_BODY: Final = 256 * 1024  # octets of JSON; an alert whose evidence is larger goes without it
 MIN_KEY_BYTES: Final = 16
 PAUSE_S: Final = 1.0  # before the second attempt; each later pause is twice the one before
+
+ALERTS: Final = Counter(
+    "oborona_alerts",
+    "Alerts by channel (webhook, mail; all: before either) and outcome; failed: given up, the log has it; dropped: too many kinds at once.",
+    ("channel", "outcome"),
+)
 
 Send = Callable[[], Coroutine[Any, Any, None]]
 
@@ -59,9 +66,6 @@ class Alarm:
         key: to sign what is posted; empty = it is not.
         clock: Unix seconds.
         pause_s: before the second attempt.
-
-    Attributes:
-        outcomes: "channel outcome" → alerts, for metrics.
     """
 
     def __init__(
@@ -84,7 +88,6 @@ class Alarm:
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._closing = False
-        self.outcomes: dict[str, int] = {}
 
     async def raise_(self, alert: Alert) -> None:
         """Take an alert; returns at once and never raises."""
@@ -100,7 +103,7 @@ class Alarm:
             elif len(self._waiting) < MOST_KINDS:
                 self._waiting[alert.kind] = _Waiting(alert)
             else:
-                self._count("all", "dropped")
+                ALERTS.inc("all", "dropped")
                 return
             self._news.set()
             if self._task is None or self._task.done():
@@ -192,12 +195,12 @@ class Alarm:
                     pause_s *= 2
                     continue
                 event(log, logging.ERROR, "an alert could not be sent", channel=channel, error=str(error))
-                self._count(channel, "failed")
+                ALERTS.inc(channel, "failed")
             except Exception:
                 log.exception("an alert could not be sent")
-                self._count(channel, "failed")
+                ALERTS.inc(channel, "failed")
             else:
-                self._count(channel, "sent")
+                ALERTS.inc(channel, "sent")
             return
 
     def _channels(self, alert: Alert, more: int) -> dict[str, Send]:
@@ -223,10 +226,6 @@ class Alarm:
                 hand_in, raw, recipients, asked.server, name=self._site, within_s=asked.deadline_s
             )
         return found
-
-    def _count(self, channel: str, outcome: str) -> None:
-        key = f"{channel} {outcome}"
-        self.outcomes[key] = self.outcomes.get(key, 0) + 1
 
 
 def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Alarm:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from oborona.feedback.believing.spoken import Keys
 from oborona.feedback.events.log import Log
 from oborona.feedback.store import Store
 from oborona.message.hashing import Hasher
+from oborona.metrics import Gauge
 from oborona.milter.believing.journal import Journal
 from oborona.milter.believing.lists import PersonalLists
 from oborona.milter.believing.proposals import Proposals
@@ -28,6 +28,14 @@ from oborona.milter.log import event
 
 AGAIN_S: Final = 10.0  # before stores in trouble are tried again
 DAY_S: Final = 86_400.0
+WAITING: Final = Gauge(
+    "oborona_events_waiting",
+    "Events that are written down and not decided yet, or whose effects are missing.",
+    (),
+)
+TROUBLE: Final = Gauge(
+    "oborona_events_trouble", "1 while nothing that people say is decided because a store is away.", ()
+)
 
 log = logging.getLogger("oborona.trainer")
 
@@ -54,8 +62,9 @@ class Believing:
         self._monotonic = monotonic
         self._opened: tuple[ExitStack, Believer, Log] | None = None
         self._again_at = float("-inf")
-        self._decided = Counter[str]()
         self.trouble = ""
+        WAITING.set_function(lambda: {(): self.waiting()})
+        TROUBLE.set_function(lambda: {(): bool(self.trouble)})
 
     def step(self) -> bool:
         """Do a little of what there is to do; return whether there is more.
@@ -84,11 +93,6 @@ class Believing:
             event(log, logging.WARNING, "reports are decided again")
             self.trouble = ""
         return busy
-
-    @property
-    def decided(self) -> dict[str, int]:
-        """How many events were decided since the start: "what way decision" → number."""
-        return dict(self._decided)
 
     def waiting(self) -> int:
         """Return how many events are not decided, or lack effects; 0 while that can't be read."""
@@ -132,7 +136,6 @@ class Believing:
                 kept=Kept(raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S),
                 person_weight=learning.person_weight,
                 people=learning.proposing_people,
-                decided=self._decided,
                 monotonic=self._monotonic,
             )
             return stack.pop_all(), believer, events

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
+from collections import Counter as Tally
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -22,6 +22,7 @@ import msgspec
 
 from oborona.config.delivery import Delivery
 from oborona.errors import PeerError, StoreError
+from oborona.metrics import Counter
 from oborona.milter.arguments import text
 from oborona.milter.delivery import copies, judged, marks
 from oborona.milter.delivery.copies import Copy, Given
@@ -41,23 +42,18 @@ from oborona.types import Action
 
 JUDGE_S: Final = 10.0  # that finding out whose verdict is what may take beside the wait for the journal
 
+DELIVERIES: Final = Counter(
+    "oborona_deliveries",
+    "Recipients at the delivery listener, by the verdict of their copy and what the mail server was answered.",
+    ("verdict", "answer"),
+)
+NEXT_HOP: Final = Counter(
+    "oborona_next_hop_trouble",
+    "Messages that met trouble at the next hop of the delivery listener; those without an answer were put off.",
+    ("step", "trouble"),
+)
+
 log = logging.getLogger("oborona.delivery")
-
-
-class Deliveries(msgspec.Struct):
-    """What a worker has delivered, counted for metrics."""
-
-    outcomes: dict[str, int] = {}  # "verdict answer" → recipients
-    trouble: dict[str, int] = {}  # kind of trouble with the next hop → messages that met it
-
-    def count(self, verdict: str, answer: str) -> None:
-        """Count one recipient."""
-        key = f"{verdict} {answer}"
-        self.outcomes[key] = self.outcomes.get(key, 0) + 1
-
-    def met(self, trouble: str) -> None:
-        """Count one message."""
-        self.trouble[trouble] = self.trouble.get(trouble, 0) + 1
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +68,6 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     persons: Persons
     policy: Callable[[], Policy]  # in force
     numbers: Numbers
-    tally: Deliveries
     clock: Callable[[], float]  # Unix seconds
     went: Callable[[Went], None]  # is told where each copy went, for who looks at it again
 
@@ -113,7 +108,6 @@ async def deliver(bench: Bench, handed: Handover) -> list[Answer]:
         if number is not None:
             _note_places(bench, handed, every, final, number)
         _tell(
-            bench,
             handed,
             every,
             final,
@@ -128,7 +122,6 @@ async def deliver(bench: Bench, handed: Handover) -> list[Answer]:
 
 
 def _tell(
-    bench: Bench,
     handed: Handover,
     every: Sequence[Given],
     final: Sequence[Answer],
@@ -141,7 +134,7 @@ def _tell(
     """Count and log a message."""
     verdicts = ["unjudged" if one.action is None else one.action.value for one in every]
     for verdict, answer in zip(verdicts, final, strict=True):
-        bench.tally.count(verdict, f"{answer.code // 100}xx")
+        DELIVERIES.inc(verdict, f"{answer.code // 100}xx")
     event(
         log,
         logging.WARNING if trouble else logging.INFO,
@@ -151,9 +144,9 @@ def _tell(
         sender=handed.envelope.sender,
         recipients=len(handed.recipients),
         recipient=handed.recipients[0],
-        verdicts=Counter(verdicts),
+        verdicts=Tally(verdicts),
         changed=sum(one.mark is not None for one in every),
-        answers=Counter(str(one.code) for one in final),
+        answers=Tally(str(one.code) for one in final),
         answer=final[0].text,
         size=handed.message.size,
         ms=round(took_s * 1000, 1),
@@ -247,7 +240,7 @@ async def _hand_on(
         kind = _KINDS.get(type(error), "lost") if isinstance(error, OSError | PeerError) else "fault"
         if kind == "fault":
             log.exception("fault id=%s", reference)
-        bench.tally.met(f"{step} {kind}")
+        NEXT_HOP.inc(step, kind)
         return f"{step}: {str(error) or 'too late'}"
     except BaseException:
         if hop is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -15,6 +14,7 @@ import msgspec
 
 from oborona.config import Engine as EngineSettings
 from oborona.errors import PeerError
+from oborona.metrics import Counter, Gauge
 from oborona.milter.engines.breaker import Breaker, Leave
 from oborona.milter.engines.question import TOO_LARGE, Client, Question
 from oborona.milter.log import event
@@ -29,6 +29,17 @@ BROKEN: Final = "broken"  # it answered, and that was no answer
 UNREACHABLE: Final = "unreachable"
 FAULT: Final = "fault"  # of ours
 ANSWERED: Final = "answered"
+
+IS_AWAY: Final = Gauge(
+    "oborona_engine_away", "1 while another engine is not asked, for it gave no answers.", ("engine",)
+)
+QUESTIONS: Final = Counter(
+    "oborona_engine_questions",
+    "Questions to another engine by outcome; answered, and why its opinion is unknown else: timeout, unreachable, broken (no answer"
+    " but words), away, busy (too many at a time), too-large, fault.",
+    ("engine", "outcome"),
+)
+SECONDS: Final = Counter("oborona_engine_seconds", "Time that questions to another engine took.", ("engine",))
 
 log = logging.getLogger("oborona.engines")
 
@@ -60,10 +71,9 @@ class Engine:
         self._wall = wall
         self._breaker = Breaker()
         self._asked = 0  # questions that are not answered yet
-        self._since = wall()
         self._why = ""  # it gave no answer last
-        self._outcomes: Counter[str] = Counter()
-        self._seconds = 0.0
+        self._set_away(away=False)
+        SECONDS.inc(name, by=0)
 
     async def ask(self, question: Question) -> EngineSays:
         """Return what the engine says of a message; never raises but where nobody waits any more."""
@@ -96,35 +106,33 @@ class Engine:
             return self._failed(FAULT, "a fault of ours", leave)
         finally:
             self._asked -= 1
-            self._seconds += self._clock() - started
+            SECONDS.inc(self.name, by=self._clock() - started)
         if self._breaker.answered():
-            self._since = self._wall()
+            self._set_away(away=False)
             event(log, logging.WARNING, "engine is back", engine=self.name)
-        self._outcomes[said.unknown or ANSWERED] += 1
+        QUESTIONS.inc(self.name, said.unknown or ANSWERED)
         return msgspec.structs.replace(said, ms=round((self._clock() - started) * 1000, 1))
 
     def status(self) -> EngineStatus:
         """Return how it does."""
         away = self._breaker.away
-        return EngineStatus(
-            away=away,
-            since=self._since,
-            why=self._why if away else "",
-            outcomes=dict(self._outcomes),
-            seconds=self._seconds,
-        )
+        return EngineStatus(away=away, since=self._since, why=self._why if away else "")
 
     async def close(self) -> None:
         """Let go of it."""
         await self._client.close()
 
+    def _set_away(self, *, away: bool) -> None:
+        self._since = self._wall()
+        IS_AWAY.set(away, self.name)
+
     def _unknown(self, why: str) -> EngineSays:
-        self._outcomes[why] += 1
+        QUESTIONS.inc(self.name, why)
         return EngineSays(engine=self.name, unknown=why)
 
     def _failed(self, outcome: str, why: str, leave: Leave) -> EngineSays:
         self._why = why
         if self._breaker.failed(leave, self._clock()):
-            self._since = self._wall()
+            self._set_away(away=True)
             event(log, logging.WARNING, "engine is away", engine=self.name, why=why)
         return self._unknown(outcome)

@@ -8,16 +8,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from contextlib import suppress
 from typing import Final, Protocol
 
 from oborona.errors import StoreBusy, StoreError
 from oborona.feedback.events.model import Event, Receipt
+from oborona.metrics import Counter, Gauge
 from oborona.milter.intake.rations import Rations
 from oborona.milter.log import event as say
 
 IN_PASSING: Final = 2_000  # events; a fifth of a second for the disk
+
+EVENTS: Final = Counter(
+    "oborona_intake_events",
+    "What people, reports and traps said, by way, what and outcome; new: written down; known: it was before; failed: could not be,"
+    " and they were told to try again; dropped: too many reads at once.",
+    ("way", "what", "outcome"),
+)
+REFUSED: Final = Counter(
+    "oborona_intake_refused", "Requests that were no event, by listener and reason.", ("door", "reason")
+)
+STUCK: Final = Gauge("oborona_intake_stuck", "1 while nothing that people say can be written down.", ())
 
 log = logging.getLogger("oborona.intake")
 
@@ -48,8 +59,7 @@ class Desk:
         self._rations = Rations()
         self._passing: set[asyncio.Task[None]] = set()
         self._trouble = ""
-        self.events: Counter[str] = Counter()  # "way what outcome" → how many
-        self.refused: Counter[str] = Counter()  # "door why" → requests that were no event
+        STUCK.set_function(lambda: {(): bool(self._trouble)})
 
     @property
     def trouble(self) -> str:
@@ -95,14 +105,14 @@ class Desk:
 
     def refuse(self, door: str, why: str) -> None:
         """Count a request that was no event, or came from somebody who may not."""
-        self.refused[f"{door} {why}"] += 1
+        REFUSED.inc(door, why)
 
     async def _pass(self, event: Event) -> None:
         with suppress(StoreError):  # it is counted, and the log was told
             await self.take(event)
 
     def _count(self, event: Event, outcome: str) -> None:
-        self.events[f"{event.way} {event.what} {outcome}"] += 1
+        EVENTS.inc(event.way, event.what, outcome)
 
     def _failed(self, event: Event, error: StoreError) -> None:
         self._count(event, "failed")

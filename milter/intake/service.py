@@ -24,6 +24,7 @@ from oborona.config import Address, Settings, UnixAddress
 from oborona.config import Intake as Asked
 from oborona.errors import ConfigError
 from oborona.feedback.events.taking import Taking
+from oborona.metrics import REGISTRY, Gauge
 from oborona.milter import sockets, status
 from oborona.milter.heartbeat import beating
 from oborona.milter.intake.desk import Desk
@@ -34,6 +35,7 @@ from oborona.milter.reporting import report
 from oborona.milter.tokens import Tokens
 
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
+UP: Final = Gauge("oborona_intake_up", "1 while the intake runs.", ())
 
 log = logging.getLogger("oborona.intake")
 
@@ -82,6 +84,7 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
+    UP.set(1)
     async with Taking(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
         desk = Desk(taking, settings.intake.deadline_s)
         doors.push_async_callback(desk.close)
@@ -165,7 +168,6 @@ def _said(desk: Desk) -> status.IntakeStatus:
     return status.IntakeStatus(
         pid=os.getpid(),
         time=time.time(),
-        events=dict(desk.events),
-        refused=dict(desk.refused),
+        metrics=REGISTRY.snapshot(),
         trouble=desk.trouble,
     )

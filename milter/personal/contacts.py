@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from oborona.errors import StoreError
+from oborona.metrics import Counter
 from oborona.milter.log import event
 from oborona.milter.personal.follow import untagged
 from oborona.milter.personal.store import Store
@@ -22,6 +23,7 @@ from oborona.types import Action, Envelope, Verdict
 WRITE_S: Final = 0.5  # between writes
 MOST_RECIPIENTS: Final = 20  # of a message that a person writes to people
 MOST_WAITING: Final = 10_000  # contacts in memory: what comes on top of them is not learned
+LEARNED: Final = Counter("oborona_contacts_learned", "Contacts learned from outgoing mail.", ())
 
 log = logging.getLogger("oborona.personal")
 
@@ -34,9 +36,6 @@ class Contacts:
     Args:
         path: the store's file; begun when there is the first contact.
         learned: from whose outgoing mail; as `personal.contacts` says.
-
-    Attributes:
-        new: contacts learned.
     """
 
     def __init__(self, path: Path, learned: Learned) -> None:
@@ -45,7 +44,6 @@ class Contacts:
         self._waiting: dict[str, dict[str, None]] = {}  # person → addresses
         self._number = 0  # of addresses that wait
         self._trouble = ""
-        self.new = 0
 
     def wrote(self, envelope: Envelope, verdict: Verdict, _now: float) -> None:
         """Take note of a message, whoever sent it."""
@@ -83,7 +81,7 @@ class Contacts:
     def _write(self, letters: dict[str, dict[str, None]]) -> None:
         try:
             with Store(self._path) as store:
-                self.new += store.written(letters, now=time.time())
+                LEARNED.inc(by=store.written(letters, now=time.time()))
         except StoreError as error:
             if not self._trouble:
                 event(log, logging.ERROR, "contacts are not learned", error=error)

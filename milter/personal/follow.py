@@ -18,6 +18,7 @@ from typing import Any, Final
 import aiosqlite
 
 from oborona.errors import StoreError
+from oborona.metrics import Counter, Gauge
 from oborona.milter.followed_store import LOOK_S, READ_WHOLE, file_of
 from oborona.milter.log import event
 from oborona.milter.personal.filter import Filter
@@ -39,6 +40,17 @@ _PERSON: Final = (
     " WHERE p.address = ?"
 )
 _ERRORS: Final = (StoreError, sqlite3.Error, ValueError)  # ValueError: aiosqlite, of one that is closed
+PERSONS: Final = Gauge("oborona_persons", "Persons who may have lists, as far as the worker knows.", ())
+LOOKS: Final = Counter(
+    "oborona_person_looks",
+    "How often a person's lists were looked for, by outcome; failed: policy decided alone.",
+    ("outcome",),
+)
+STALE: Final = Gauge(
+    "oborona_persons_stale",
+    "1 while the store of persons can't be read; policy decides alone for those who were not read before.",
+    (),
+)
 
 log = logging.getLogger("oborona.personal")
 
@@ -68,6 +80,9 @@ class FollowedPersons:
         self._rests_until = 0.0  # on the clock of the loop
         self.looked = {"kept": 0, "read": 0, "failed": 0}
         self.known = 0
+        PERSONS.set_function(lambda: {(): self.known})
+        LOOKS.set_function(lambda: {(outcome,): number for outcome, number in self.looked.items()})
+        STALE.set_function(lambda: {(): self.stale})
 
     @property
     def stale(self) -> bool:

@@ -9,13 +9,26 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+from oborona.metrics import Gauge
 from oborona.milter.followed_store import LOOK_S, StoreFollower
 from oborona.milter.log import event
 from oborona.milter.pinned.rows import Changes
 from oborona.milter.pinned.store import Store
 from oborona.reputation.pins import Book, Pin
 from oborona.types import Shingle
+
+PINS: Final = Gauge(
+    "oborona_pins",
+    "Manual overrides of reputation (`oborona reputation set`) that are in force, by flag.",
+    ("flag",),
+)
+STALE: Final = Gauge(
+    "oborona_pins_stale",
+    "1 while the store of manual overrides can't be used and what was known stays.",
+    (),
+)
 
 log = logging.getLogger("oborona.pins")
 
@@ -38,6 +51,8 @@ class FollowedPins:
         )
         self._taking = threading.Lock()  # a look that was given up may still run at the next
         self._book = Book()
+        PINS.set_function(lambda: {(flag,): number for flag, number in self._book.flags(time.time()).items()})
+        STALE.set_function(lambda: {(): self.stale})
 
     def of(self, shingle: Shingle, now: float) -> Pin | None:
         """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
@@ -51,10 +66,6 @@ class FollowedPins:
     def stale(self) -> bool:
         """The store can't be read now: what was known stays."""
         return self._store.stale
-
-    def flags(self, now: float) -> dict[str, int]:
-        """Return how many are in force at Unix time `now`, by flag."""
-        return self._book.flags(now)
 
     async def watch(self) -> None:
         """Follow the store, for ever."""

@@ -9,15 +9,40 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from oborona.errors import PolicyError, StoreError
+from oborona.metrics import REGISTRY, Counter, Gauge
 from oborona.milter import status
 from oborona.milter.log import event
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.status import PolicyStatus, Refusal
 
 TEXT_CHARS: Final = 300  # of a broken line
+WRONG: Final = Gauge(
+    "oborona_policy_wrong", "1 while the policy files are refused and the old policy stays.", ()
+)
+STUCK: Final = Gauge(
+    "oborona_policy_stuck",
+    "1 while the policy files are right and can't be put in force; the log says why.",
+    (),
+)
+SINCE: Final = Gauge(
+    "oborona_policy_since_seconds", "When the policy in force came into force, Unix time.", ()
+)
+CHANGES: Final = Counter("oborona_policy_changes", "Changes of the policy in force.", ())
+REFUSALS: Final = Counter("oborona_policy_refusals", "Times that policy files were found broken.", ())
+REFUSED_AT: Final = Gauge(
+    "oborona_policy_refused_at_seconds",
+    "When policy files were found broken last, Unix time; 0: never.",
+    (),
+)
+SECONDS: Final = Gauge(
+    "oborona_policy_change_seconds",
+    "Seconds that the last change took, from when it was seen until all workers judged by it.",
+    (),
+)
+LATE: Final = Gauge(
+    "oborona_policy_late_workers", "Workers that were not ready in time at the last change.", ()
+)
 
 log = logging.getLogger("oborona.policy")
 
@@ -31,14 +56,20 @@ class Telling:
 
     def __init__(self, state: Path) -> None:
         self._state = state
-        self._status = PolicyStatus(pid=os.getpid(), time=0.0, version="", since=time.time())
+        self._since = (
+            time.time()
+        )  # the policy in force came into force; of what was before this service, no longer
+        self._version = ""
+        self._refused: Refusal | None = None  # what is wrong with the files now
+        self._trouble = ""  # why the files, which are right, are not in force
         self._said = ""  # of what is wrong
         self._written = 0.0  # monotonic; 0 = there is news
         self._unwritten = ""  # why the status can't be written
 
     def begin(self, version: str) -> None:
         """Take the version in force at the start of this process."""
-        self._status = msgspec.structs.replace(self._status, pid=os.getpid(), version=version)
+        self._version = version
+        SINCE.set(self._since)
 
     def came(self, outcome: Outcome, *, asked: bool) -> None:
         """Log what came of a look, and take it into the status.
@@ -63,19 +94,17 @@ class Telling:
         elif not words and asked:
             event(log, logging.INFO, "policy is as it was", version=outcome.version)
         self._said = words
-        now, was = time.time(), self._status
-        self._status = msgspec.structs.replace(
-            was,
-            version=outcome.version,
-            since=now if outcome.changed else was.since,
-            changes=was.changes + outcome.changed,
-            refusals=was.refusals + (outcome.refused is not None),
-            seconds=outcome.seconds if outcome.changed else was.seconds,
-            late=outcome.late if outcome.changed else was.late,
-            refused=outcome.refused,
-            refused_at=now if outcome.refused is not None else was.refused_at,
-            trouble=outcome.trouble,
-        )
+        self._version, self._refused, self._trouble = outcome.version, outcome.refused, outcome.trouble
+        WRONG.set(outcome.refused is not None)
+        STUCK.set(bool(outcome.trouble))
+        if outcome.changed:
+            CHANGES.inc()
+            SINCE.set(time.time())
+            SECONDS.set(outcome.seconds)
+            LATE.set(len(outcome.late))
+        if outcome.refused is not None:
+            REFUSALS.inc()
+            REFUSED_AT.set(time.time())
         self._written = 0.0
 
     def report(self) -> None:
@@ -84,7 +113,15 @@ class Telling:
             return
         self._written = time.monotonic()
         try:
-            status.write(self._state, msgspec.structs.replace(self._status, time=time.time()))
+            said = PolicyStatus(
+                pid=os.getpid(),
+                time=time.time(),
+                metrics=REGISTRY.snapshot(),
+                version=self._version,
+                refused=self._refused,
+                trouble=self._trouble,
+            )
+            status.write(self._state, said)
             self._unwritten = ""
         except StoreError as error:
             if str(error) != self._unwritten:

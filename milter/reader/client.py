@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ import msgspec
 
 from oborona.errors import PeerError
 from oborona.message.model import Picture
+from oborona.metrics import Counter
 from oborona.milter.log import event
 from oborona.milter.reader.frames import Answer, Outcome, Question, Result, Task, framed
 from oborona.milter.reader.streams import BUFFER, receive
@@ -22,6 +22,11 @@ from oborona.milter.reader.streams import BUFFER, receive
 RETRY_S: Final = 1.0  # after an attempt that failed
 UNSENT_BYTES: Final = 64 << 20  # in memory for a reader that does not take them
 _DECODER: Final = msgspec.msgpack.Decoder(Answer)
+PICTURES: Final = Counter(
+    "oborona_pictures",
+    "Pictures that scans handed to the image reader, by task (look, read) and outcome.",
+    ("task", "outcome"),
+)
 
 log = logging.getLogger("oborona.reader")
 
@@ -42,7 +47,6 @@ class Line:
         self._connecting = asyncio.Lock()
         self._retry_at = 0.0
         self._away = False  # it was said
-        self.outcomes: Counter[str] = Counter()  # "task outcome"
 
     async def ask(self, task: Task, picture: Picture, *, urgent: bool, within_s: float) -> Result:
         """Return what is in a picture, or why that is not known; raises nothing."""
@@ -65,7 +69,7 @@ class Line:
                 result = await self._send(task, checksum, octets, urgent=urgent)
         except TimeoutError:
             result = Result(Outcome.LATE)
-        self.outcomes[f"{task} {result.outcome}"] += 1
+        PICTURES.inc(task, result.outcome)
         return result
 
     async def _send(self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool) -> Result:

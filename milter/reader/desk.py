@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.config import Reader
+from oborona.metrics import Counter, Gauge
 from oborona.milter.reader.child import Orders
 from oborona.milter.reader.frames import Outcome, Result, Task
 from oborona.milter.reader.pool import Plan, Pool
@@ -28,6 +29,13 @@ STOPPED_S: Final = (
 )
 CACHE_BYTES: Final = 32 << 20  # of results in memory, about: 10,000 of pictures with a page of text each
 TEND_S: Final = 1.0
+PICTURES: Final = Counter(
+    "oborona_reader_pictures",
+    "Pictures by task and outcome; known: found before; shared: was being done for another message; stopped: killed at a limit.",
+    ("task", "outcome"),
+)
+WAITING: Final = Gauge("oborona_reader_waiting", "Pictures that wait.", ("task",))
+PROCESSES: Final = Gauge("oborona_reader_processes", "Processes of a task that run.", ("task",))
 TEXTS: Final = 100_000  # that one child encodes: nothing in it leaks, and its start takes long
 READ_NICENESS: Final = 10  # reading is behind the mail; looking is not: a scan waits for it
 
@@ -110,7 +118,8 @@ class Desk:
 
     def __init__(self, planned: dict[Task, Plan], *, cache_entries: int) -> None:
         self.pools = {task: Pool(plan) for task, plan in planned.items()}
-        self.outcomes: dict[str, int] = {}  # "task outcome" → how often; "task known" for what was kept
+        WAITING.set_function(lambda: {(task.value,): pool.waiting for task, pool in self.pools.items()})
+        PROCESSES.set_function(lambda: {(task.value,): len(pool.pids) for task, pool in self.pools.items()})
         self._entries = cache_entries
         self._known: OrderedDict[_Key, tuple[Result, float]] = (
             OrderedDict()
@@ -136,16 +145,16 @@ class Desk:
         key = (task, sha256)
         known = self._recall(key)
         if known is not None:
-            self._count(task, "known")
+            PICTURES.inc(task, "known")
             return _done(known)
         if key in self._doing:
             doing, turn = self._doing[key]
             turn.urgent = turn.urgent or urgent
-            self._count(task, "shared")
+            PICTURES.inc(task, "shared")
             return doing
         pool = self.pools.get(task)
         if pool is None:
-            self._count(task, Outcome.UNABLE)
+            PICTURES.inc(task, Outcome.UNABLE)
             return _done(Result(Outcome.UNABLE))
         turn = Turn(len(octets), urgent=urgent)
         doing = asyncio.create_task(self._do(key, pool, octets, turn))
@@ -158,7 +167,7 @@ class Desk:
             result = await pool.do(sha256.hex()[:16], octets, turn)
         finally:
             del self._doing[key]
-        self._count(task, result.outcome)
+        PICTURES.inc(task, result.outcome)
         now = asyncio.get_running_loop().time()
         if result.outcome is Outcome.DONE:
             self._keep(key, result, float("inf"))
@@ -183,10 +192,6 @@ class Desk:
         while self._known and (len(self._known) > self._entries or self._known_bytes > CACHE_BYTES):
             _, (oldest, _) = self._known.popitem(last=False)
             self._known_bytes -= _weight(oldest)
-
-    def _count(self, task: Task, what: str) -> None:
-        name = f"{task.value} {what}"
-        self.outcomes[name] = self.outcomes.get(name, 0) + 1
 
     async def tend(self) -> None:
         """Start the children that are kept, end those that have nothing to do, again and again, until cancelled."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from oborona.message.model import Picture
+from oborona.metrics import Counter, Gauge
 from oborona.milter.log import event
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Task
@@ -37,6 +38,12 @@ PAUSES_S: Final = (0.0, 2.0, 10.0, 60.0)  # before each attempt, where the reade
 NO_NEWS: Final = frozenset(
     {"known", "text", "date_age_hours", "time_now"}
 )  # not kept; not changed; time has passed
+LATE: Final = Counter(
+    "oborona_late",
+    "Messages whose pictures were read after the answer, by what came of it; dropped: too many waited.",
+    ("outcome",),
+)
+WAITING: Final = Gauge("oborona_late_waiting", "Messages whose pictures wait to be read.", ())
 
 log = logging.getLogger("oborona.late")
 
@@ -92,7 +99,7 @@ class LateReading:
         self._busy = 0
         self._done = asyncio.Event()  # there is nothing to do
         self._done.set()
-        self.outcomes: Counter[str] = Counter()  # found, nothing, dropped, unread, failed
+        WAITING.set_function(lambda: {(): self.waiting})
         self._tasks = [asyncio.create_task(self._run(), name=f"late-{number}") for number in range(AT_ONCE)]
 
     @property
@@ -111,7 +118,7 @@ class LateReading:
         self._octets += octets
         while self._waiting and (len(self._waiting) > self._most or self._octets > QUEUE_BYTES):
             self._octets -= self._waiting.popleft().octets
-            self.outcomes["dropped"] += 1
+            LATE.inc("dropped")
         self._done.clear()
         self._wake.set()
 
@@ -126,7 +133,7 @@ class LateReading:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._waiting.clear()
         if left:
-            self.outcomes["dropped"] += left
+            LATE.inc("dropped", by=left)
             event(log, logging.WARNING, "pictures were not read", messages=left)
 
     async def _run(self) -> None:
@@ -146,7 +153,7 @@ class LateReading:
                 self._busy -= 1
                 if not self.waiting:
                     self._done.set()
-            self.outcomes[outcome] += 1
+            LATE.inc(outcome)
 
     async def _read(self, unread: Unread) -> str:
         view, outcome = View(pictures=_looked_at(unread.scan)), "unread"

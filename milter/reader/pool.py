@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.metrics import Counter
 from oborona.milter.log import event
 from oborona.milter.reader.child import Orders
 from oborona.milter.reader.frames import Outcome, Result
@@ -20,6 +21,9 @@ from oborona.milter.reader.turns import Full, Turn, Turns
 
 JOBS: Final = 1000  # pictures of one process: what a library leaks is bounded
 AGAIN_S: Final = 30.0  # after a child that did not come up, before the next is tried
+
+SECONDS: Final = Counter("oborona_reader_seconds", "Seconds that processes of a task were busy.", ("task",))
+STARTED: Final = Counter("oborona_reader_started", "Processes of a task that were started.", ("task",))
 
 log = logging.getLogger("oborona.reader")
 
@@ -52,8 +56,8 @@ class Pool:
         self._all: set[Child] = set()
         self._unstartable_until = 0.0
         self._said = ""
-        self.started = 0  # since the start
-        self.busy_s = 0.0  # of all of them
+        STARTED.inc(self._task, by=0)
+        SECONDS.inc(self._task, by=0)
 
     @property
     def waiting(self) -> int:
@@ -95,7 +99,7 @@ class Pool:
             self._all.discard(child)
             raise
         finally:
-            self.busy_s += clock() - started
+            SECONDS.inc(self._task, by=clock() - started)
         if told.memory or child.jobs >= self._plan.jobs:
             await self._end(child)
         else:
@@ -131,7 +135,7 @@ class Pool:
                 event(log, logging.ERROR, "no process for pictures", task=self._task, why=error)
             self._said = str(error)
             return None
-        self.started += 1
+        STARTED.inc(self._task)
         self._all.add(child)
         if child.remark and child.remark != self._said:
             event(

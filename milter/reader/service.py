@@ -12,7 +12,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from oborona import state_files
 from oborona.config import Reader
 from oborona.config.address import UnixAddress
 from oborona.errors import PeerError
+from oborona.metrics import REGISTRY, Gauge
 from oborona.milter import sockets, status
 from oborona.milter.heartbeat import beating
 from oborona.milter.log import event
@@ -31,6 +31,7 @@ from oborona.milter.reader.streams import BUFFER, receive
 from oborona.milter.reporting import report
 
 IN_FLIGHT: Final = 1000  # questions of one connection that are not answered yet
+UP: Final = Gauge("oborona_reader_up", "1 while the image reader runs.", ())
 _DECODER: Final = msgspec.msgpack.Decoder(Question)
 
 log = logging.getLogger("oborona.reader")
@@ -63,11 +64,12 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
                     )
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
+        UP.set(1)
         await service.start(listener)
         chores = [
             asyncio.create_task(beating()),
             asyncio.create_task(desk.tend()),
-            asyncio.create_task(report(state, partial(_said, desk), log)),
+            asyncio.create_task(report(state, _said, log)),
         ]
         ready()
         await stop.wait()
@@ -81,16 +83,12 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
     return os.EX_OK
 
 
-def _said(desk: Desk) -> status.ReaderStatus:
+def _said() -> status.ReaderStatus:
     """Return what the reader has to say of itself."""
     return status.ReaderStatus(
         pid=os.getpid(),
         time=time.time(),
-        outcomes=desk.outcomes,
-        seconds={task.value: pool.busy_s for task, pool in desk.pools.items()},
-        started={task.value: pool.started for task, pool in desk.pools.items()},
-        waiting={task.value: pool.waiting for task, pool in desk.pools.items()},
-        processes={task.value: len(pool.pids) for task, pool in desk.pools.items()},
+        metrics=REGISTRY.snapshot(),
     )
 
 

@@ -22,6 +22,7 @@ from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import OboronaError, StoreError
 from oborona.message.shingles import Hasher
+from oborona.metrics import REGISTRY, Gauge
 from oborona.milter import status
 from oborona.milter.alarm.alarm import Alarm, open_alarm
 from oborona.milter.alarm.campaigns import Campaigns, alert
@@ -59,6 +60,8 @@ TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
 COLLECT_AFTER: Final = (50_000, 20, 10)  # objects more than before; a batch of messages leaves none behind
 EXAMPLES: Final = 5  # messages that an alert names
+UP: Final = Gauge("oborona_recheck_up", "1 while the recheck of delivered mail runs.", ())
+STUCK: Final = Gauge("oborona_recheck_stuck", "1 while the recheck can't do something.", ())
 
 log = logging.getLogger("oborona.recheck")
 
@@ -116,6 +119,8 @@ class SecondLook:
         }
         self.engine: Engine | None = None
         self.mover: Mover | None = None
+        UP.set(1)
+        STUCK.set_function(lambda: {(): bool(self.trouble)})
 
     @property
     def trouble(self) -> str:
@@ -222,7 +227,7 @@ class SecondLook:
                     ("changes", lambda: self._changed(changes, engine), LOOK_S),
                     ("judging", engine.step, 0.0),
                     ("moves", lambda: self._move(mover), MOVE_S),
-                    ("report", lambda: self._report(engine, mover), status.WRITE_S),
+                    ("report", self._report, status.WRITE_S),
                     ("campaigns", self._look_for_campaigns, status.WRITE_S),
                 )
             ]
@@ -262,16 +267,12 @@ class SecondLook:
         made = await mover.step()
         return -MOVE_S if made else 0.0
 
-    async def _report(self, engine: Engine, mover: Mover) -> float:
+    async def _report(self) -> float:
         """Write what there is to say of the second look."""
         said = status.SecondStatus(
             pid=os.getpid(),
             time=time.time(),
-            looked=dict(engine.done),
-            moves=dict(mover.outcomes),
-            waiting=engine.waiting,
-            paused=engine.paused,
-            alerts=dict(self._alarm.outcomes),
+            metrics=REGISTRY.snapshot(),
             trouble=self.trouble,
         )
         await asyncio.to_thread(status.write, self._state, said)

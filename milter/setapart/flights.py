@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from oborona.errors import StoreError
+from oborona.metrics import Counter
 from oborona.milter.gather import Gathered
 from oborona.milter.heartbeat import beat
 from oborona.milter.log import event
@@ -27,6 +28,12 @@ from oborona.types import Envelope, Verdict
 
 log = logging.getLogger("oborona.session")
 
+SET_APART: Final = Counter(
+    "oborona_set_apart",
+    "Messages that were filed as spam and not looked into, for workers had died over them (`oborona set-apart list`).",
+    (),
+)
+
 _T = TypeVar("_T")
 
 
@@ -39,7 +46,7 @@ class Flights:
         board: of all workers.
     """
 
-    __slots__ = ("_board", "_notes", "_state", "set_apart")
+    __slots__ = ("_board", "_notes", "_state")
 
     def __init__(
         self, state: Path | None = None, notes: Notes | None = None, board: Board | None = None
@@ -47,7 +54,6 @@ class Flights:
         self._state = state
         self._notes = notes or Notes()
         self._board = board or Board()
-        self.set_apart = 0  # messages, since the worker started
 
     def begin(self, message: Gathered, envelope: Envelope) -> Flight:
         """Return the flight of a message."""
@@ -56,7 +62,7 @@ class Flights:
 
     def aside(self, flight: Flight, message: Gathered, ident: int, policy: Policy) -> Verdict:
         """Return the verdict of a message that is set apart, and keep the message for a look."""
-        self.set_apart += 1
+        SET_APART.inc()
         name = flight.identity.hex()
         file = ""
         try:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from oborona.metrics import Counter, Gauge
 from oborona.milter.followed_store import LOOK_S, StoreFollower
 from oborona.milter.log import event
 from oborona.milter.signatures.rows import Changes
@@ -29,6 +30,17 @@ SETTLED_S: Final = (
 )
 SURVEY_S: Final = 60.0  # between counts of those that have expired meanwhile
 REST_S: Final = 0.005  # between two segments that are made: the loop answers meanwhile
+SIGNATURES: Final = Gauge(
+    "oborona_signatures",
+    "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
+    ("state",),
+)
+HITS: Final = Counter("oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode"))
+STALE: Final = Gauge(
+    "oborona_signatures_stale",
+    "1 while the store of signatures can't be used and what was known stays.",
+    (),
+)
 
 log = logging.getLogger("oborona.signatures")
 
@@ -44,7 +56,6 @@ class Followed:
 
     Attributes:
         numbers: of signatures: live, shadow, expired, broken; no older than `SURVEY_S`.
-        found: how often any were, "flag mode" each.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +76,8 @@ class Followed:
         self._begun = False
         self._looked_at = self._live.book
         self.numbers: dict[str, int] = {}
-        self.found: dict[str, int] = {}
+        SIGNATURES.set_function(lambda: {(state,): number for state, number in self.numbers.items()})
+        STALE.set_function(lambda: {(): self.stale})
 
     @property
     def number(self) -> int:
@@ -105,8 +117,7 @@ class Followed:
         """Count that signatures were found, at Unix time `now`."""
         for one in found:
             self._hits[one.id] = (self._hits.get(one.id, (0, 0.0))[0] + 1, now)
-            key = f"{one.flag.value} {one.mode.value}"
-            self.found[key] = self.found.get(key, 0) + 1
+            HITS.inc(one.flag, one.mode)
 
     async def watch(self) -> None:
         """Follow files and store, and write hits, for ever."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from oborona.errors import StoreError
+from oborona.metrics import Counter, Gauge
 from oborona.recheck.engine.clock import Clock, name_of
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.limits import Limits
@@ -48,6 +49,15 @@ ARRIVED_AT_ONCE: Final = 10  # looks at the journal in one step
 MOST_LATE: Final = 1000  # that wait; the others are in the journal
 _GLANCED: Final = frozenset({Cause.WORD, Cause.PARDON})
 
+MESSAGES: Final = Counter(
+    "oborona_recheck_messages",
+    "Delivered messages that were rechecked, by outcome; glanced: a quick check was enough, as for most; unjudged: nothing can be"
+    " said; failed: a fault; decided: copies that are to be moved.",
+    ("outcome",),
+)
+WAITING: Final = Gauge("oborona_recheck_waiting", "Changes whose messages are not all looked at.", ())
+PAUSED: Final = Gauge("oborona_recheck_paused", "1 while moves have stopped until an admin says so.", ())
+
 log = logging.getLogger("oborona.recheck")
 
 
@@ -74,9 +84,6 @@ class Engine:
         stopped: is told why moves have stopped.
         decided: is told of messages whose moves were decided.
         clock: Unix seconds.
-
-    Attributes:
-        done: what came of messages: glanced, judged, unjudged, decided.
     """
 
     def __init__(
@@ -112,7 +119,8 @@ class Engine:
         self._passed_at = float("-inf")
         self._passed_last = 0  # messages of the last hour
         self._paused = False
-        self.done: Counter[str] = Counter()
+        WAITING.set_function(lambda: {(): self.waiting})
+        PAUSED.set_function(lambda: {(): self._paused})
 
     @property
     def waiting(self) -> int:
@@ -247,7 +255,7 @@ class Engine:
         return await self._glance(rescorer, await self._journal.briefs_of(ids), now)
 
     async def _glance(self, rescorer: Rescorer, briefs: Sequence[Brief], now: float) -> list[int]:
-        self.done["glanced"] += len(briefs)
+        MESSAGES.inc("glanced", by=len(briefs))
         try:
             return await rescorer.worth(briefs, now)
         except StoreError:
@@ -278,11 +286,11 @@ class Engine:
         except Exception:
             if len(taken) == 1:  # the barrier: one message's fault is not the next one's
                 log.exception("fault id=%s in the recheck", to_text(taken[0].entry.id))
-                self.done["failed"] += 1
+                MESSAGES.inc("failed")
                 return []
             return [two for one in taken for two in await self._again(rescorer, [one], cause, now)]
-        self.done["judged"] += sum(one.again is not None for one in found)
-        self.done["unjudged"] += sum(one.again is None for one in found)
+        MESSAGES.inc("judged", by=sum(one.again is not None for one in found))
+        MESSAGES.inc("unjudged", by=sum(one.again is None for one in found))
         return found
 
     async def _decide(self, found: Sequence[Second], now: float) -> None:
@@ -301,7 +309,7 @@ class Engine:
                 await self._stopped(why)
         decisions = [replace(move, word=one.word) for one in moving for move in one.moves]
         new = await self._written(decisions, now)
-        self.done["decided"] += len(new)
+        MESSAGES.inc("decided", by=len(new))
         if new:
             await self._decided(moving)
 
@@ -314,7 +322,7 @@ class Engine:
         except Exception:
             if len(decisions) == 1:  # the barrier: a name that no store takes is not the next one's fault
                 log.exception("fault id=%s: its move can't be written down", to_text(decisions[0].message))
-                self.done["failed"] += 1
+                MESSAGES.inc("failed")
                 return []
             return [new for one in decisions for new in await self._written([one], now)]
 

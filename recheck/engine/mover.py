@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
+from oborona.metrics import Counter
 from oborona.recheck.ident import time_of, to_text
 from oborona.recheck.mailboxes.model import Done, Letter, Mailboxes, Outcome
 from oborona.recheck.moves import Move, Moves, State
@@ -24,6 +24,12 @@ LAST_RETRY_S: Final = 300.0
 ARRIVES_S: Final = 600.0  # a message that is younger and nowhere may still be on its way to the mailbox
 NO_MAILBOXES: Final = "no mailboxes are set"
 TOO_OLD: Final = "its mailbox could not be asked until it was too old"
+
+MADE: Final = Counter(
+    "oborona_recheck_moves",
+    "Copies whose mailbox was asked for a move, by what it said; seen, listed, person, gone: they stay; busy: asked again later.",
+    ("outcome",),
+)
 
 _Found = TypeVar("_Found")
 
@@ -77,7 +83,6 @@ class Mover:
         self._busy = ""  # said once
         self._one = asyncio.Lock()  # calls end at the same time, and the store is for one thread at a time
         self._left = True  # something may be on its way that nobody makes
-        self.outcomes: Counter[str] = Counter()  # of letters, since the start
         self.first: float | None = None  # when the first move of all was asked for, Unix seconds
 
     async def resume(self) -> int:
@@ -148,7 +153,8 @@ class Mover:
         await self._came(list(zip(moves, said, strict=True)))
 
     async def _came(self, said: Sequence[tuple[Move, Done]]) -> None:
-        self.outcomes.update(done.outcome.value for _, done in said)
+        for _, done in said:
+            MADE.inc(done.outcome)
         young = self._clock() - ARRIVES_S
         coming = [
             (one, _words(done))

@@ -3,9 +3,9 @@
     TRAPS: Final = Counter("oborona_traps", "Messages to traps by outcome.", ("outcome",))
     TRAPS.inc("new")
 
-A process counts in its own memory and writes a `Snapshot` every few seconds.  `oborona metrics` puts
-those of all processes together (`oborona.milter.metrics`).  The number of labels is checked by mypy,
-not at run time.  Why not by prometheus_client: docs/adr/0054-metrics-are-declared-where-they-are-counted.md.
+A process counts in its own memory and writes a `Snapshot` every few seconds.  `oborona metrics`
+puts those of all processes together (`oborona.milter.metrics`).  The number of labels is checked by
+mypy, not at run time.  Why this is not prometheus_client's registry: docs/adr/0054.
 """
 
 from __future__ import annotations
@@ -127,10 +127,14 @@ class _Values(MetricFamily, Generic[*Ls]):
         """The values of this process, by labels."""
         return dict(self._values if self._function is None else self._function())
 
+    def value(self, *labels: *Ls) -> Value:
+        """Return a value of this process; 0 where nothing was counted."""
+        return self.values.get(labels, 0)
+
     def write(self, snapshot: Snapshot) -> None:
         values = cast("dict[Labels, Value]", self.values)
-        if values:
-            snapshot.values[self.name] = sorted(values.items())
+        if values:  # JSON has a word for True
+            snapshot.values[self.name] = sorted((labels, value + 0) for labels, value in values.items())
 
     def samples(self, snapshot: Snapshot) -> dict[tuple[*Ls], Value]:
         """Return the values in the snapshot of a process, by labels."""
@@ -160,6 +164,10 @@ class Gauge(_Values[*Ls]):
     def set(self, value: Value, *labels: *Ls) -> None:
         """Replace the value of some labels."""
         self._values[labels] = value
+
+    def replace(self, values: Mapping[tuple[*Ls], Value]) -> None:
+        """Replace all values."""
+        self._values = dict(values)
 
 
 class Histogram(MetricFamily):

@@ -15,6 +15,7 @@ from oborona.cli.doctor_dns import PUBLIC, judged
 from oborona.cli.report import State
 from oborona.config import Server
 from oborona.dns import Answer, Outcome
+from oborona.metrics import Snapshot
 from oborona.milter.status import ListStatus, Status, write
 from tests.peers.dns import Fault, Zones
 
@@ -188,7 +189,8 @@ def test_what_running_workers_do_not_believe(look: Look, tmp_path: Path, zones: 
     for worker, age in ((0, 0.0), (1, 3600.0)):
         lists = {"LISTED": well, "OLD": sick}
         write(
-            tmp_path / "state", Status(worker=worker, pid=1, time=time.time() - age, policy="", lists=lists)
+            tmp_path / "state",
+            Status(worker=worker, pid=1, time=time.time() - age, metrics=Snapshot(), policy="", lists=lists),
         )
     said = look(OF_ADDRESSES)[1]
     assert said["DNS list LISTED"][0] == "OK"

@@ -17,6 +17,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_model import model
 from oborona.cli.report import State
 from oborona.feedback.word import Kind
+from oborona.metrics import Snapshot
 from oborona.milter import status
 from tests.feedback.words import letter, settle, trainer
 
@@ -168,7 +169,7 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     state = tmp_path / "state"
     run("learn", "spam", str(mail / "spam"))
     trouble = "model.weights: No space left on device"
-    status.write(state, status.TrainerStatus(pid=1, time=time.time(), trouble=trouble))
+    status.write(state, status.TrainerStatus(pid=1, time=time.time(), metrics=Snapshot(), trouble=trouble))
     with lock.hold(state / state_files.TRAINER_LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
         assert f"can't learn now ({trouble}); the labels are stored, and wait" in found.stderr

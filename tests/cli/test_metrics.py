@@ -11,7 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from oborona import state_files
 from oborona.cli import main
+from oborona.metrics import REGISTRY
 from oborona.milter.status import STALE_S, Status, write
+from oborona.milter.worker import UP
 from tests.peers.oborona import Oborona
 
 
@@ -31,8 +33,11 @@ def values(text: str, name: str) -> dict[str, float]:
 
 def test_only_workers_that_run_are_told(tmp_path: Path) -> None:
     now = time.time()
+    UP.set(1)
     for worker, age in ((0, 0.0), (1, 2 * STALE_S)):
-        write(tmp_path, Status(worker=worker, pid=1, time=now - age, policy="abc"))
+        write(
+            tmp_path, Status(worker=worker, pid=1, time=now - age, policy="abc", metrics=REGISTRY.snapshot())
+        )
     told = run(tmp_path)
     assert told.exit_code == 0
     assert values(told.stdout, "oborona_up") == {"0": 1.0}

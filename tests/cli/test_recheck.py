@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 from oborona import state_files
+from oborona.metrics import REGISTRY
 from oborona.milter import status
-from oborona.recheck.engine.loop import ALLOWED
+from oborona.milter.recheck.second import STUCK
+from oborona.recheck.engine.loop import ALLOWED, MESSAGES, WAITING
+from oborona.recheck.engine.mover import MADE
 from oborona.recheck.ident import from_text
 from oborona.recheck.moves import Decision, Moves, State
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, journal, policy, run
@@ -125,19 +128,23 @@ def test_what_the_second_look_says_of_itself(tmp_path: Path) -> None:
     state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
     (ident,) = journal(state, folder, [LUNCH])
     decided(state, ident)
-    said = status.SecondStatus(
-        pid=1, time=time.time(), looked={"judged": 7}, moves={"moved": 3}, waiting=2, trouble="judging: away"
+    MESSAGES.inc("judged", by=7)
+    MADE.inc("moved", by=3)
+    WAITING.set(2)
+    STUCK.set(1)
+    metrics = REGISTRY.snapshot()
+    status.write(
+        state, status.SecondStatus(pid=1, time=time.time(), metrics=metrics, trouble="judging: away")
     )
-    status.write(state, said)
     told = json.loads(run(state, folder, "recheck", "status", "--json").stdout)
     assert (told["runs"], told["waiting"], told["looked"], told["trouble"]) == (
         True, 2, {"judged": 7}, "judging: away",
     )  # fmt: skip
     assert told["moves"]["decided"] == 1
-    metrics = run(state, folder, "metrics").stdout
-    assert 'oborona_recheck_messages_total{outcome="judged"} 7.0' in metrics
-    assert 'oborona_recheck_moves_total{outcome="moved"} 3.0' in metrics
-    assert "oborona_recheck_stuck 1.0" in metrics
+    text = run(state, folder, "metrics").stdout
+    assert 'oborona_recheck_messages_total{outcome="judged"} 7.0' in text
+    assert 'oborona_recheck_moves_total{outcome="moved"} 3.0' in text
+    assert "oborona_recheck_stuck 1.0" in text
 
 
 def test_no_moves_yet(tmp_path: Path) -> None:

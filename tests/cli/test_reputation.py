@@ -26,6 +26,8 @@ from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_mark
 from oborona.feedback.store import Store as WordStore
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
+from oborona.metrics import REGISTRY
+from oborona.milter.pinned.follow import PINS, STALE
 from oborona.milter.status import Status, write
 from oborona.recheck.ident import from_text
 from oborona.recheck.kept import Kept
@@ -435,7 +437,9 @@ def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert list(doctor_pins.pins(asked)) == [
         Report("overrides", State.OK, f"{path}: 1 good, 1 bad in force, 1 of them without an end")
     ]
-    write(state, Status(worker=3, pid=1, time=time.time(), policy="x", pins_stale=True, pins={"bad": 1}))
+    STALE.set(1)
+    PINS.replace({("bad",): 1})
+    write(state, Status(worker=3, pid=1, time=time.time(), policy="x", metrics=REGISTRY.snapshot()))
     assert [one.words for one in doctor_pins.pins(asked)][1:] == [
         "worker 3 can't use the store of manual overrides; its log says why"
     ]

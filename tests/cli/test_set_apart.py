@@ -15,9 +15,11 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_daemon import daemon
 from oborona.cli.report import State
 from oborona.lock import hold
+from oborona.metrics import REGISTRY, Snapshot
 from oborona.milter import status
 from oborona.milter.setapart import kept
 from oborona.milter.setapart.kept import Suspect
+from oborona.milter.watched import HUNG, SERVES
 
 ONE, OTHER = "1" * 32, "2" * 32
 
@@ -87,19 +89,12 @@ def test_nothing_else_is_taken_away(state: Path, message: str) -> None:
 
 def test_doctor_tells(state: Path) -> None:
     now = time.time()
-    status.write(state, status.Status(worker=0, pid=1, time=now, policy="p"))
+    status.write(state, status.Status(worker=0, pid=1, time=now, metrics=Snapshot(), policy="p"))
+    SERVES.replace({("worker-0",): 1, ("keeper",): 0, ("writer",): 1})
+    for name, times in (("worker-0", 1), ("keeper", 0), ("writer", 0)):
+        HUNG.inc(name, by=times)
     status.write_service(
-        state,
-        status.ServiceStatus(
-            name="worker-0",
-            pid=1,
-            time=now,
-            processes={
-                "worker-0": status.ProcessStatus(serves=True, starts=2, deaths=1, hung=1),
-                "keeper": status.ProcessStatus(serves=False, starts=9, deaths=8),
-                "writer": status.ProcessStatus(serves=True, starts=1),
-            },
-        ),
+        state, status.ServiceStatus(name="worker-0", pid=1, time=now, metrics=REGISTRY.snapshot())
     )
     with hold(state / "workers.lock", "oborona workers"):
         said = list(daemon(Asked(None, state, ("worker.processes=1",))))
@@ -115,7 +110,7 @@ def test_doctor_tells(state: Path) -> None:
 
 def test_a_service_that_ended_says_nothing(tmp_path: Path) -> None:
     now = time.time()
-    status.write_service(tmp_path, status.ServiceStatus(name="writer", pid=1, time=now))
+    status.write_service(tmp_path, status.ServiceStatus(name="writer", pid=1, time=now, metrics=Snapshot()))
     (tmp_path / "status/service-keeper.json").write_text("{")
     assert [one.name for one in status.read_services(tmp_path, now)] == ["writer"]
     assert status.read_services(tmp_path, now + status.STALE_S + 1) == []

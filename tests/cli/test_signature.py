@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from oborona.cli import doctor_signatures, main
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
+from oborona.metrics import REGISTRY
+from oborona.milter.signatures.follow import SIGNATURES, STALE
 from oborona.milter.status import Status, write
 from tests.letters import CORPUS
 
@@ -217,9 +219,9 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tm
         in report.words
     )
     now = time.time()
-    write(
-        state, Status(worker=1, pid=1, time=now, policy="x", signatures={"broken": 2}, signatures_stale=True)
-    )
+    SIGNATURES.replace({("broken",): 2})
+    STALE.set(1)
+    write(state, Status(worker=1, pid=1, time=now, policy="x", metrics=REGISTRY.snapshot()))
     assert [one.state for one in said()] == [State.OK, State.FAIL, State.WARN]
     for file in state.glob("signatures.db*"):
         file.unlink()

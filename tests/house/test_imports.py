@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "counters": set[str](),
     "policy": {"message", "authentication", "reputation", "counters"},
     "recheck": {"metrics", "policy", "message", "authentication", "reputation", "counters"},
-    "feedback": {"policy", "message", "authentication", "reputation", "counters"},
+    "feedback": {"metrics", "policy", "message", "authentication", "reputation", "counters"},
     "milter": {
         "metrics",
         "config",

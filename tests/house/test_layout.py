@@ -66,7 +66,12 @@ def test_the_wheel_holds_every_package_and_what_an_admin_edits(wheel: Path) -> N
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"oborona/{path.relative_to(ROOT)}" for name in CODE for path in (ROOT / name).glob("**/*.py")}
     wanted |= {f"oborona/{path.relative_to(ROOT)}" for path in (ROOT / "etc").glob("**/*") if path.is_file()}
-    wanted |= {"oborona/py.typed", "oborona/types.py", "oborona/cli/__init__.py"}
+    wanted |= {
+        "oborona/py.typed",
+        "oborona/milter/metrics.json",
+        "oborona/types.py",
+        "oborona/cli/__init__.py",
+    }
     assert wanted <= held, sorted(wanted - held)
 
 

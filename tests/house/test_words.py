@@ -12,7 +12,7 @@ import pytest
 from oborona.cli import surface
 from oborona.config import document
 from oborona.config.settings import SECTIONS
-from oborona.milter import metric_table
+from oborona.milter import metric_catalogue
 from oborona.policy.fact_table import TABLE
 
 OLD = re.compile(
@@ -45,9 +45,8 @@ def settings() -> Iterator[tuple[str, str]]:
 
 
 def metrics() -> Iterator[tuple[str, str]]:
-    for table in vars(metric_table).values():
-        if isinstance(table, tuple):
-            yield from ((one.name, one.help) for one in table if isinstance(one, metric_table.Description))
+    for told in metric_catalogue.described().values():
+        yield from ((one.name, one.help) for one in told)
 
 
 def facts() -> Iterator[tuple[str, str]]:

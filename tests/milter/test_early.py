@@ -13,6 +13,7 @@ from oborona.milter import early
 from oborona.milter.answering import judged
 from oborona.milter.refusing import EarlyVerdict, refused
 from oborona.milter.reply import Answer, Reply
+from oborona.milter.verdict_metrics import VERDICTS
 from oborona.policy.glance import Glance, glance
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Stage, Verdict
 from tests.milter.test_session import NOW, RULE, Table
@@ -72,7 +73,7 @@ async def test_a_client_is_refused_at_rcpt_where_the_log_knows_whose_mail_it_is(
     assert (line["stage"], line["said"], line["verdict"]) == ("connect", "recipient", "reject")
     assert (line["client"], line["helo"]) == (IP, "b.example")
     assert (line["sender"], line["recipient"], line["recipients"]) == ("ann@a.example", "bob@b.example", 1)
-    assert table.tally.counts == {"connect reject": 1}
+    assert VERDICTS.values == {("connect", "reject"): 1}
     assert table.journal == []
 
 

@@ -19,6 +19,7 @@ from oborona.cli.doctor_model import final
 from oborona.cli.report import State
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
+from oborona.metrics import Snapshot
 from oborona.milter import final_model, status
 from oborona.milter.final_model import FollowedFinal
 from oborona.policy.evidence import Silence
@@ -100,15 +101,23 @@ def test_the_doctor_says_which_model_is_in_use_and_what_workers_refuse(path: Pat
     put(path, encode(HTML_IS_SPAM))
     used = version(encode(HTML_IS_SPAM))
 
-    def worker(number: int, **words: str) -> None:
-        said = status.Status(worker=number, pid=1, time=time.time(), policy="abc", **words)  # type: ignore[arg-type]
+    def worker(number: int, used: str = "", wrong: str = "") -> None:
+        said = status.Status(
+            worker=number,
+            pid=1,
+            time=time.time(),
+            metrics=Snapshot(),
+            policy="abc",
+            final=used,
+            final_wrong=wrong,
+        )
         status.write(path.parent, said)
 
-    worker(0, final=used)
+    worker(0, used)
     (fine,) = final(asked)
     assert (fine.state, used in fine.words) == (State.OK, True)
-    worker(0, final="")
-    worker(1, final_wrong="it sees what is not known here")
+    worker(0)
+    worker(1, wrong="it sees what is not known here")
     assert [(one.state, one.words.partition(":")[0]) for one in final(asked)][1:] == [
         (State.WARN, "worker 0 does not use it yet"),
         (State.FAIL, "worker 1"),

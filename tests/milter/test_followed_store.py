@@ -18,7 +18,7 @@ from oborona.milter.followed_store import READ_WHOLE, FollowedStore, StoreFollow
 from oborona.milter.personal.follow import FollowedPersons
 from oborona.milter.personal.store import Counted
 from oborona.milter.personal.store import Store as Persons
-from oborona.milter.pinned.follow import FollowedPins
+from oborona.milter.pinned.follow import PINS, FollowedPins
 from oborona.milter.pinned.store import Store as Pins
 from oborona.milter.signatures.follow import Followed
 from oborona.milter.signatures.rows import Changes, State
@@ -51,7 +51,7 @@ def pin(number: int, flag: Flag = Flag.BAD) -> Pin:
 def test_pins_of_an_older_oborona_are_read_followed_and_added_to(state: Path) -> None:
     followed = FollowedPins(state / state_files.PINS)
     followed.look()
-    assert followed.flags(NOW)["bad"] == 1
+    assert PINS.value("bad") == 1
     with Pins(state / state_files.PINS, make=False) as store:
         assert store.version() == 3
         assert [one.shingle for one in store.all(NOW)] == [BAD]
@@ -60,7 +60,7 @@ def test_pins_of_an_older_oborona_are_read_followed_and_added_to(state: Path) ->
         store.put([pin(7)])
         assert store.version() == 4
     followed.look()
-    assert followed.flags(NOW)["bad"] == 2
+    assert PINS.value("bad") == 2
     followed.close()
 
 

@@ -28,7 +28,6 @@ from oborona.milter.reply import Answer as Said
 from oborona.milter.resolver import Budgeted
 from oborona.milter.room import Room
 from oborona.milter.session import Session
-from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.scan import Site
@@ -513,7 +512,6 @@ class Post:
                 clock=lambda: NOW,
                 inquire=lambda: Inquirer(desk.means),
                 own=lambda _ip, _port: False,
-                tally=Tally(),
             ),
             content=content,
         )

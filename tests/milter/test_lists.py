@@ -12,7 +12,7 @@ import pytest
 from oborona.config import parse_servers
 from oborona.dns import Answer, Kind, Outcome
 from oborona.milter import lists as lists_module
-from oborona.milter.lists import Lists, Looked
+from oborona.milter.lists import HEALTHY, QUESTIONS, Lists, Looked
 from oborona.milter.resolver import Budgeted, Resolver
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
@@ -119,8 +119,9 @@ async def test_questions_and_answers_are_counted(tmp_path: Path) -> None:
     bank.fail("14.11.10.9.one.test")
     for last in (12, 13, 14, 14):
         await bank.look(f"9.10.11.{last}")
-    status = bank.lists.statuses()["ONE"]
-    assert (status.state, status.asked, status.listed, status.unanswered) == ("healthy", 4, 1, 2)
+    assert bank.lists.statuses()["ONE"].state == "healthy"
+    assert HEALTHY.values == {("ONE",): 1}
+    assert QUESTIONS.values == {("ONE", "listed"): 1, ("ONE", "unanswered"): 2, ("ONE", "unlisted"): 1}
     assert (await bank.look("9.10.11.14")).unanswered == ("ONE",)
 
 
@@ -152,7 +153,10 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
         await bank.look()
     status = bank.lists.statuses()["ONE"]
     assert (status.state, status.since) == ("sick", WALL + 1000 + HEALTHY_S + SPAN_S)
-    assert (status.asked, status.unanswered) == (LOST, LOST), "nobody waits for it any more"
+    assert HEALTHY.values == {("ONE",): 0}
+    assert QUESTIONS.values == {("ONE", "listed"): 0, ("ONE", "unanswered"): LOST, ("ONE", "unlisted"): 0}, (
+        "nobody waits for it any more"
+    )
     ((level, text, fields),) = lines(caplog)
     assert (level, text, fields["list"]) == ("WARNING", "DNS list counts nothing until it is well", "ONE")
     assert "timeout" in str(fields["why"])
@@ -213,7 +217,7 @@ async def test_a_moment_without_the_resolver_makes_no_list_sick(tmp_path: Path) 
             for _ in range(3):  # a burst, and what the resolver remembers of it
                 assert (await lists.look(asked, policy, resolver)).unanswered == ("ONE",)
             status = lists.statuses()["ONE"]
-    assert (status.state, status.unanswered) == ("healthy", 18)
+    assert (status.state, QUESTIONS.value("ONE", "unanswered")) == ("healthy", 18)
 
 
 async def test_the_zone_with_its_key_is_in_no_word_of_ours(

@@ -3,172 +3,205 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+import msgspec
 import pytest
 import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from oborona.begun import Record
+from oborona.feedback.believing import believer
 from oborona.feedback.word import Kind, State
-from oborona.milter.metric_table import (
-    INTAKE_METRICS,
-    METRICS,
-    POLICY_METRICS,
-    READER_METRICS,
-    SECOND_METRICS,
-    SERVICE_METRICS,
-    STORE_METRICS,
-    TRAINER_METRICS,
+from oborona.metrics import REGISTRY, Snapshot
+from oborona.milter import (
+    content_model,
+    crowd,
+    entrances,
+    final_model,
+    lists,
+    trapping,
+    verdict_metrics,
+    watched,
+    worker,
 )
+from oborona.milter import training as trainer
+from oborona.milter.alarm import alarm
+from oborona.milter.believing import process as believing
+from oborona.milter.delivery import delivering
+from oborona.milter.engines import engine
+from oborona.milter.intake import desk as intake_desk
+from oborona.milter.intake import service as intake
+from oborona.milter.metric_catalogue import described
 from oborona.milter.metrics import exposition
+from oborona.milter.personal import follow as persons
+from oborona.milter.pinned import follow as pins
+from oborona.milter.publishing import telling as policy
+from oborona.milter.reader import client, late
+from oborona.milter.reader import desk as reader_desk
+from oborona.milter.reader import pool as reader_pool
+from oborona.milter.reader import service as reader
 from oborona.milter.reader.frames import Outcome, Task
+from oborona.milter.recheck import second as recheck
+from oborona.milter.resolver import stats
 from oborona.milter.resolver.stats import Stats
+from oborona.milter.signatures import follow as signatures
 from oborona.milter.status import (
-    EngineStatus,
     IntakeStatus,
-    ListStatus,
     PolicyStatus,
-    ProcessStatus,
     ReaderStatus,
-    Refusal,
     SecondStatus,
     ServiceStatus,
     Status,
     TrainerStatus,
 )
 from oborona.policy.signatures import Flag
+from oborona.recheck.engine import loop as recheck_loop
+from oborona.recheck.engine import mover
 from oborona.types import Action, Mode, Stage
 
 EXPOSITION = Path(__file__).with_name("exposition")
 STORES = {"journal.db": Record(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")}
-EVERY = {
-    one.name
-    for one in (
-        *METRICS,
-        *READER_METRICS,
-        *POLICY_METRICS,
-        *TRAINER_METRICS,
-        *INTAKE_METRICS,
-        *SECOND_METRICS,
-        *SERVICE_METRICS,
-        *STORE_METRICS,
-    )
-}
-SERVICE = ServiceStatus(
-    name="worker-0",
-    pid=1,
-    time=1_800_000_000.0,
-    processes={
-        "worker-0": ProcessStatus(serves=True, starts=3, deaths=2, hung=1),
-        "keeper": ProcessStatus(serves=False, starts=1),
-    },
-)
-POLICY = PolicyStatus(
-    pid=7,
-    time=1_800_000_000.0,
-    version="abc",
-    since=1_799_999_000.0,
-    changes=3,
-    refusals=2,
-    seconds=0.25,
-    late=(1,),
-    refused=Refusal(problem="unknown fact", file="a.toml", line=3),
-    refused_at=1_799_999_900.0,
-)
-TRAINER = TrainerStatus(
-    pid=8,
-    time=1_800_000_000.0,
-    version="1.20",
-    changed=1_799_999_990.0,
-    learned={"spam": 7, "ham": 9},
-    words={"queued spam": 4, "learned ham": 9},
-    relearning=0.5,
-    events={"complaint sieve believed": 7},
-    events_waiting=2,
-    events_trouble="no room",
-)
-INTAKE = IntakeStatus(
-    pid=11,
-    time=1_800_000_000.0,
-    events={"sieve complaint new": 7, "mailbox read dropped": 2},
-    refused={"http unauthorized": 3},
-    trouble="no room",
-)
-SECOND = SecondStatus(
-    pid=12,
-    time=1_800_000_000.0,
-    looked={"glanced": 40, "decided": 3},
-    moves={"moved": 2, "seen": 1},
-    waiting=1,
-    paused=True,
-    alerts={"webhook sent": 2, "mail failed": 1},
-    trouble="no room",
-)
-READER = ReaderStatus(
-    pid=9,
-    time=1_800_000_000.0,
-    outcomes={"look done": 7, "read stopped": 1, "read known": 4},
-    seconds={"look": 0.5, "read": 12.25},
-    started={"look": 1, "read": 2},
-    waiting={"look": 0, "read": 3},
-    processes={"look": 1, "read": 2},
-)
+EVERY = {one.name: one for told in described().values() for one in told}
+
+
+def counted(count: Callable[[], None]) -> Snapshot:
+    """Return what a process tells that has just counted this."""
+    REGISTRY.begin()
+    count()
+    return REGISTRY.snapshot()
+
+
+def count_service() -> None:
+    watched.SERVES.replace({("worker-0",): True, ("keeper",): False})
+    for name, starts, deaths, hung in (("worker-0", 3, 2, 1), ("keeper", 1, 0, 0)):
+        watched.STARTS.inc(name, by=starts)
+        watched.DEATHS.inc(name, by=deaths)
+        watched.HUNG.inc(name, by=hung)
+
+
+def count_policy() -> None:
+    policy.WRONG.set(1)
+    policy.SINCE.set(1_799_999_000.0)
+    policy.CHANGES.inc(by=3)
+    policy.REFUSALS.inc(by=2)
+    policy.REFUSED_AT.set(1_799_999_900.0)
+    policy.SECONDS.set(0.25)
+    policy.LATE.set(1)
+
+
+def count_trainer() -> None:
+    trainer.UP.set(1)
+    trainer.WORDS.replace({("queued", "spam"): 4, ("learned", "ham"): 9})
+    trainer.LEARNED.set(7, "spam")
+    trainer.LEARNED.set(9, "ham")
+    trainer.CHANGED.set(1_799_999_990.0)
+    trainer.RELEARNING.set(1)
+    believer.DECIDED.inc("complaint", "sieve", "believed", by=7)
+    believing.WAITING.set(2)
+    believing.TROUBLE.set(1)
+
+
+def count_intake() -> None:
+    intake.UP.set(1)
+    intake_desk.EVENTS.inc("sieve", "complaint", "new", by=7)
+    intake_desk.EVENTS.inc("mailbox", "read", "dropped", by=2)
+    intake_desk.REFUSED.inc("http", "unauthorized", by=3)
+    intake_desk.STUCK.set(1)
+
+
+def count_recheck() -> None:
+    recheck.UP.set(1)
+    recheck_loop.MESSAGES.inc("glanced", by=40)
+    recheck_loop.MESSAGES.inc("decided", by=3)
+    mover.MADE.inc("moved", by=2)
+    mover.MADE.inc("seen")
+    recheck_loop.WAITING.set(1)
+    recheck_loop.PAUSED.set(1)
+    alarm.ALERTS.inc("webhook", "sent", by=2)
+    alarm.ALERTS.inc("mail", "failed")
+    recheck.STUCK.set(1)
+
+
+def count_reader() -> None:
+    reader.UP.set(1)
+    reader_desk.PICTURES.inc("look", "done", by=7)
+    reader_desk.PICTURES.inc("read", "stopped")
+    reader_desk.PICTURES.inc("read", "known", by=4)
+    for task, seconds, started, waiting, processes in (("look", 0.5, 1, 0, 1), ("read", 12.25, 2, 3, 2)):
+        reader_pool.SECONDS.inc(task, by=seconds)
+        reader_pool.STARTED.inc(task, by=started)
+        reader_desk.WAITING.set(waiting, task)
+        reader_desk.PROCESSES.set(processes, task)
+
+
+NOW = 1_800_000_000.0
+SERVICE = ServiceStatus(name="worker-0", pid=1, time=NOW, metrics=counted(count_service))
+POLICY = PolicyStatus(pid=7, time=NOW, version="abc", metrics=counted(count_policy))
+TRAINER = TrainerStatus(pid=8, time=NOW, metrics=counted(count_trainer))
+INTAKE = IntakeStatus(pid=11, time=NOW, metrics=counted(count_intake))
+SECOND = SecondStatus(pid=12, time=NOW, metrics=counted(count_recheck))
+READER = ReaderStatus(pid=9, time=NOW, metrics=counted(count_reader))
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
+SOURCES = [
+    path
+    for folder in ("milter", "feedback", "recheck", "counters", "policy", "message", "src/oborona")
+    for path in (ROOT / folder).glob("**/*.py")
+]
 
 
-def status(worker: int, *, healthy: bool = True) -> Status:
-    return Status(
-        worker=worker,
-        pid=100 + worker,
-        time=1_800_000_000.0,
-        policy="abc",
-        verdicts={"connect reject": 2, "content accept": 5 + worker},
-        doors={"exim answered": 8, "spamd too-large": 1},
-        busy=6,
-        results={"spf pass": 3},
-        dns={"questions": 40, "sent": 30, "timeouts": 1},
-        pictures={"look done": 7, "read late": 1},
-        late={"found": 3, "dropped": 1},
-        late_waiting=2,
-        signatures={"live": 40, "shadow": 2, "expired": 1, "broken": 0},
-        signature_hits={"spam live": 5, "ham shadow": 1},
-        signatures_stale=not healthy,
-        persons={"kept": 7, "read": 2, "failed": 0},
-        persons_known=3,
-        traps={"new": 4, "failed": 1},
-        pins={"good": 1, "unknown": 0, "poor": 0, "bad": 2},
-        pins_stale=not healthy,
-        deliveries={"accept 2xx": 7, "unjudged 4xx": 1},
-        next_hop={"connect lost": 1},
-        model="1.20",
-        model_wrong=not healthy,
-        final="0a1b2c" if healthy else "",
-        final_wrong="" if healthy else "cut short",
-        rules={"MASS_TEXT live": 4, "NEW_ONE shadow": 2},
-        would={"accept spam": 1},
-        scans={"0.002": 3, "0.005": 1, "inf": 1},
-        scan_seconds=31.5,
-        engines={
-            "rspamd": EngineStatus(
-                away=True, since=0.0, why="no answer", outcomes={"answered": 7, "timeout": 5}, seconds=25.5
-            )
-        },
-        lists={
-            "ZEN": ListStatus(
-                state="healthy" if healthy else "sick",
-                since=0.0,
-                why='it "said"\n\\nothing',
-                asked=9,
-                listed=2,
-                unanswered=3,
-            )
-        },
-    )
+def count_worker(number: int, *, healthy: bool) -> None:
+    worker.UP.set(1)
+    worker.POLICY.set(1, "abc")
+    verdict_metrics.VERDICTS.inc("connect", "reject", by=2)
+    verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
+    entrances.DOOR.inc("exim", "answered", by=8)
+    entrances.DOOR.inc("spamd", "too-large")
+    crowd.BUSY.inc(by=6)
+    verdict_metrics.AUTHENTICATION.inc("spf", "pass", by=3)
+    stats.DNS.set_function(lambda: {("questions",): 40, ("sent",): 30, ("timeouts",): 1})
+    client.PICTURES.inc("look", "done", by=7)
+    client.PICTURES.inc("read", "late")
+    late.LATE.inc("found", by=3)
+    late.LATE.inc("dropped")
+    late.WAITING.set(2)
+    signatures.SIGNATURES.replace({("live",): 40, ("shadow",): 2, ("expired",): 1, ("broken",): 0})
+    signatures.HITS.inc("spam", "live", by=5)
+    signatures.HITS.inc("ham", "shadow")
+    signatures.STALE.set(not healthy)
+    persons.LOOKS.set_function(lambda: {("kept",): 7, ("read",): 2, ("failed",): 0})
+    persons.PERSONS.set(3)
+    trapping.TRAPS.inc("new", by=4)
+    trapping.TRAPS.inc("failed")
+    pins.PINS.replace({("good",): 1, ("unknown",): 0, ("poor",): 0, ("bad",): 2})
+    pins.STALE.set(not healthy)
+    delivering.DELIVERIES.inc("accept", "2xx", by=7)
+    delivering.DELIVERIES.inc("unjudged", "4xx")
+    delivering.NEXT_HOP.inc("connect", "lost")
+    content_model.WRONG.set(not healthy)
+    final_model.INFO.replace({("0a1b2c",): 1} if healthy else {})
+    final_model.WRONG.set(not healthy)
+    verdict_metrics.RULE_HITS.inc("MASS_TEXT", "live", by=4)
+    verdict_metrics.RULE_HITS.inc("NEW_ONE", "shadow", by=2)
+    verdict_metrics.WOULD.inc("accept", "spam")
+    for took_s in (1.5 / 1024, 1.5 / 1024, 1.5 / 1024, 4 / 1024, 31.5 - 8.5 / 1024):
+        verdict_metrics.SCAN_SECONDS.observe(took_s)
+    engine.IS_AWAY.set(1, "rspamd")
+    engine.QUESTIONS.inc("rspamd", "answered", by=7)
+    engine.QUESTIONS.inc("rspamd", "timeout", by=5)
+    engine.SECONDS.inc("rspamd", by=25.5)
+    lists.HEALTHY.set(healthy, "ZEN")
+    for outcome, times in (("listed", 2), ("unanswered", 3), ("unlisted", 4)):
+        lists.QUESTIONS.inc("ZEN", outcome, by=times)
+
+
+def status(number: int, *, healthy: bool = True) -> Status:
+    metrics = counted(lambda: count_worker(number, healthy=healthy))
+    return Status(worker=number, pid=100 + number, time=NOW, policy="abc", metrics=metrics)
 
 
 def families(
@@ -317,23 +350,29 @@ def test_a_supervisor_says_how_its_processes_are() -> None:
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
     read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE])
-    assert read.keys() == EVERY
-    for one in (
-        *METRICS,
-        *READER_METRICS,
-        *POLICY_METRICS,
-        *TRAINER_METRICS,
-        *INTAKE_METRICS,
-        *SECOND_METRICS,
-        *SERVICE_METRICS,
-        *STORE_METRICS,
-    ):
-        family = read[one.name]
-        assert family.type == one.kind
-        assert family.documentation == one.help
-        assert family.samples, one.name
+    assert list(read) == list(EVERY), "in this order"
+    for name, one in EVERY.items():
+        family = read[name]
+        assert (family.type, family.documentation) == (one.kind, one.help)
+        assert family.samples, name
         for sample in family.samples:
-            assert set(sample.labels) - {"le"} == {*one.labels, *(("worker",) if one in METRICS else ())}
+            assert set(sample.labels) - {"le"} == set(one.labels)
+
+
+DECLARED = re.compile(r'^[A-Z_]+: Final = (?:Counter|Gauge|Histogram)\(\s*"(oborona_\w+)"', re.MULTILINE)
+
+
+def test_every_metric_is_declared_once_at_the_top_of_a_module() -> None:
+    """And printed: what nobody can look up is not worth counting."""
+    declared = [name for path in SOURCES for name in DECLARED.findall(path.read_text())]
+    assert sorted(declared) == sorted(EVERY)
+
+
+def test_a_histogram_of_a_version_with_other_steps_is_left_out() -> None:
+    older = msgspec.structs.replace(
+        status(0), metrics=Snapshot(histograms={verdict_metrics.SCAN_SECONDS.name: ([1, 2], 0.5)})
+    )
+    assert not families([older])["oborona_scan_seconds"].samples
 
 
 def test_the_whole_text_is_what_it_was() -> None:
@@ -347,7 +386,7 @@ def test_the_whole_text_is_what_it_was() -> None:
 
 def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
     read = families([])
-    assert read.keys() == EVERY
+    assert list(read) == list(EVERY)
     assert not any(family.samples for family in read.values())
 
 
@@ -365,30 +404,13 @@ def test_a_store_that_was_lost_or_is_off_is_told() -> None:
     }
 
 
-def test_a_list_that_was_not_probed_yet_is_not_healthy() -> None:
-    unknown = Status(
-        worker=0, pid=1, time=0.0, policy="", lists={"NEW": ListStatus(state="unknown", since=0.0)}
-    )
-    assert samples([unknown])["oborona_dns_list_healthy", "0 NEW"] == 0
-
-
 def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None:
     page = (ROOT / "docs/operate/monitoring.md").read_text()
-    for one in (
-        *METRICS,
-        *READER_METRICS,
-        *POLICY_METRICS,
-        *TRAINER_METRICS,
-        *INTAKE_METRICS,
-        *SECOND_METRICS,
-        *SERVICE_METRICS,
-        *STORE_METRICS,
-    ):
-        name = f"{one.name}_total" if one.counts else one.name
+    for one in EVERY.values():
+        name = f"{one.name}_total" if one.kind == "counter" else one.name
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
         assert one.help in line
         assert all(f"`{label}`" in line for label in one.labels)
-        assert ("`worker`" in line) == (one in METRICS)
 
 
 SELECTOR = re.compile(r"\b(oborona_\w+)(?:\{([^}]*)\})?")
@@ -414,20 +436,7 @@ ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
 def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     labels = {
-        (f"{one.name}_total" if one.counts else one.name): {
-            *one.labels,
-            *(("worker",) if one in METRICS else ()),
-        }
-        for one in (
-            *METRICS,
-            *READER_METRICS,
-            *POLICY_METRICS,
-            *TRAINER_METRICS,
-            *INTAKE_METRICS,
-            *SECOND_METRICS,
-            *SERVICE_METRICS,
-            *STORE_METRICS,
-        )
+        f"{one.name}_total" if one.kind == "counter" else one.name: set(one.labels) for one in EVERY.values()
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)

@@ -14,6 +14,7 @@ from oborona.config import UnixAddress, parse_address
 from oborona.counters.memory import MemoryCounters
 from oborona.milter.probe import FRESH_S, MACRO, TOLD, believed, proof
 from oborona.milter.reply import Answer
+from oborona.milter.verdict_metrics import VERDICTS
 from tests.milter.test_session import GTUBE, KEY, NOW, Table
 from tests.peers.oborona import Oborona
 
@@ -45,7 +46,7 @@ async def test_nothing_stays_of_a_probe(tmp_path: Path, monkeypatch: pytest.Monk
     assert reply.answer is Answer.REJECT
     assert reply.text.endswith(f"({TOLD})")
     assert table.journal == []
-    assert table.tally.counts == {}
+    assert VERDICTS.values == {}
     assert counted == []
     reply = await table.message(GTUBE)
     assert TOLD not in reply.text, "a proof holds for one message"

@@ -17,6 +17,7 @@ from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, Type
 from oborona.milter.bench import Bench
+from oborona.milter.crowd import BUSY as TURNED_AWAY
 from oborona.milter.crowd import Crowd
 from oborona.milter.gather import Gather, Gathered
 from oborona.milter.guard import NO_ANSWER, Guard
@@ -24,7 +25,6 @@ from oborona.milter.pulse import Pulse
 from oborona.milter.reply import AddHeader, Answer, RemoveHeader, Reply
 from oborona.milter.room import Room
 from oborona.milter.session import Session
-from oborona.milter.status import Tally
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import Detail
 from oborona.policy.personal import Nobody, Persons
@@ -65,7 +65,6 @@ class Table:
         self.now = NOW
         self.counts = MemoryCounters()
         self.dns = Answers()
-        self.tally = Tally()
         self.journal: list[Entry] = []
         self.session = Session(
             Bench(
@@ -86,7 +85,6 @@ class Table:
                 clock=lambda: self.now,
                 inquire=lambda: inquirer(self.dns, now=NOW),
                 own=lambda _ip, port: port == "587",
-                tally=self.tally,
                 crowd=Crowd(1 << 30, pulse),
             )
         )
@@ -397,7 +395,7 @@ async def test_a_client_that_was_dear_is_told_before_its_message_comes(tmp_path:
     table.session._bench.crowd.leave("192.0.2.7", 1.0)
     assert (await table.session.mail("ann@a.example", ())).enhanced == "4.3.2"
     assert (await table.session.rcpt("bob@b.example", ())).enhanced == "4.3.2"
-    assert table.session._bench.crowd.turned_away == 2, "as who is told so with a message"
+    assert TURNED_AWAY.value() == 2, "as who is told so with a message"
 
 
 async def test_a_store_that_does_not_answer_costs_counts_not_the_verdict(tmp_path: Path) -> None:

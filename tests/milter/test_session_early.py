@@ -12,6 +12,7 @@ import pytest
 
 from oborona.message.shingles import Hasher, Type, envelope_shingles
 from oborona.milter.reply import Answer, Reply
+from oborona.milter.verdict_metrics import VERDICTS
 from oborona.types import Action, Amounts, Client, Envelope
 from tests.milter.test_session import KEY, NOW, RULE, Table, added
 
@@ -52,7 +53,7 @@ async def test_a_refused_client_hears_no_more_than_a_reference_and_whom_to_ask(
     assert re.fullmatch(r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", reply.text)
     await asyncio.sleep(0)
     assert table.journal == []
-    assert table.tally.counts == {"connect reject": 1}
+    assert VERDICTS.values == {("connect", "reject"): 1}
     (line,) = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "verdict"]
     assert str(line["id"]) in reply.text
     assert line["decided_by"] in ("BANNED", "KEPT_OUT", "REPIP_BAD")
@@ -89,7 +90,7 @@ async def test_a_client_of_poor_history_is_told_to_come_back(tmp_path: Path) -> 
     reply = await connect(table)
     assert (reply.answer, reply.code, reply.enhanced) == (Answer.TEMPFAIL, 451, "4.7.1")
     assert reply.text.startswith("Try again later, reference ")
-    assert table.tally.counts == {"connect tempfail": 1}
+    assert VERDICTS.values == {("connect", "tempfail"): 1}
 
 
 async def test_a_history_is_forgiven_after_a_day_and_forgotten_after_two_weeks(tmp_path: Path) -> None:

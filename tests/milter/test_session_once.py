@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oborona.milter.crowd import BUSY as TURNED_AWAY
 from oborona.milter.crowd import Crowd
 from oborona.milter.letter import gathered
 from oborona.milter.reply import BUSY, Answer, Reply
@@ -160,7 +161,7 @@ async def test_one_message_too_many_is_told_to_come_again_and_leaves_nothing(tmp
     await asyncio.sleep(0)
     assert reply is BUSY
     assert (reply.code, reply.enhanced, reply.judged) == (451, "4.3.2", None)
-    assert (table.journal, crowd.turned_away, crowd.inside) == ([], 1, 0)
+    assert (table.journal, TURNED_AWAY.value(), crowd.inside) == ([], 1, 0)
     crowd.most = 1
     for _ in range(3):
         assert (await table.session.whole(envelope(), gathered(LETTER + b"hi", 100_000), "")).judged

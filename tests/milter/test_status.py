@@ -13,26 +13,40 @@ from hypothesis import strategies as st
 
 from oborona import state_files
 from oborona.errors import StoreError
-from oborona.milter.status import STALE_S, ListStatus, Status, Tally, read, remove, write
-from oborona.types import Action, Mode, RuleHit, Stage, Verdict, Would
+from oborona.metrics import Snapshot
+from oborona.milter.status import (
+    STALE_S,
+    EngineStatus,
+    ListStatus,
+    ReaderStatus,
+    SecondStatus,
+    Status,
+    TrainerStatus,
+    read,
+    read_one,
+    read_services,
+    remove,
+    write,
+)
 
 NOW = 1_800_000_000.0
 
 
 def status(worker: int = 0, time: float = NOW, **more: object) -> Status:
-    return Status(worker=worker, pid=7, time=time, policy="abc", **more)  # type: ignore[arg-type]
+    return Status(worker=worker, pid=7, time=time, policy="abc", **{"metrics": Snapshot(), **more})  # type: ignore[arg-type]
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     full = status(
-        verdicts={"connect reject": 3, "content accept": 5},
-        dns={"questions": 9},
-        lists={"ZEN": ListStatus(state="sick", since=NOW, why="no answer", asked=3, listed=1, unanswered=2)},
+        metrics=Snapshot(
+            values={"oborona_verdicts": [(("connect", "reject"), 3), (("content", "accept"), 5)]}
+        ),
+        lists={"ZEN": ListStatus(state="sick", since=NOW, why="no answer")},
     )
     write(tmp_path, full)
     assert read(tmp_path, NOW) == [full]
-    write(tmp_path, status(verdicts={"content accept": 6}))
-    assert read(tmp_path, NOW) == [status(verdicts={"content accept": 6})]
+    write(tmp_path, status(metrics=Snapshot(values={"oborona_busy": [((), 6)]})))
+    assert read(tmp_path, NOW) == [status(metrics=Snapshot(values={"oborona_busy": [((), 6)]}))]
     assert [file.name for file in (tmp_path / state_files.STATUS).iterdir()] == ["worker-0.json"]
 
 
@@ -76,6 +90,30 @@ def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
     assert [one.worker for one in read(tmp_path, NOW)] == [1]
 
 
+def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
+    """What it counted stood in fields of their own; it is replaced within seconds of an upgrade."""
+    write(tmp_path, status(1))
+    older = {
+        "worker": 2,
+        "pid": 7,
+        "time": NOW,
+        "policy": "abc",
+        "verdicts": {"content accept": 5},
+        "busy": 3,
+    }
+    (tmp_path / state_files.STATUS / "worker-2.json").write_bytes(msgspec.json.encode(older))
+    for name, kind in (("trainer", TrainerStatus), ("reader", ReaderStatus), ("recheck", SecondStatus)):
+        (tmp_path / state_files.STATUS / f"{name}.json").write_bytes(
+            msgspec.json.encode({"pid": 7, "time": NOW})
+        )
+        assert read_one(tmp_path, kind, NOW) is None  # type: ignore[type-var]
+    (tmp_path / state_files.STATUS / "service-worker-0.json").write_bytes(
+        msgspec.json.encode({"name": "worker-0", "pid": 7, "time": NOW, "processes": {}})
+    )
+    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+    assert read_services(tmp_path, NOW) == []
+
+
 @given(raw=st.binary(max_size=300) | st.sampled_from([b"[" * 100_000, b'{"worker":' * 50_000, b"\xff\xfe"]))
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_nothing_that_stands_in_a_file_breaks_the_reader(tmp_path: Path, raw: bytes) -> None:
@@ -92,7 +130,14 @@ def test_no_reader_sees_half_of_it(tmp_path: Path) -> None:
 
     def replace() -> None:
         for turn in range(200):
-            write(tmp_path, status(dns=dict.fromkeys(map(str, range(sizes[turn % 2])), turn)))
+            write(
+                tmp_path,
+                status(
+                    engines=dict.fromkeys(
+                        map(str, range(sizes[turn % 2])), EngineStatus(away=False, since=NOW)
+                    )
+                ),
+            )
         done.set()
 
     writer = threading.Thread(target=replace)
@@ -103,27 +148,3 @@ def test_no_reader_sees_half_of_it(tmp_path: Path) -> None:
         looks += 1
     writer.join()
     assert looks > 0
-
-
-def test_verdicts_are_counted_by_stage_and_action() -> None:
-    tally = Tally()
-    for action in (Action.REJECT, Action.REJECT, Action.TEMPFAIL):
-        tally.count(Stage.CONNECT, action)
-    tally.count(Stage.CONTENT, Action.ACCEPT)
-    assert tally.counts == {"connect reject": 2, "connect tempfail": 1, "content accept": 1}
-
-
-def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted() -> None:
-    tally = Tally()
-    would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
-    rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
-    given = Verdict(
-        action=Action.ACCEPT, score=1, line=100, decided_by="below-threshold", rules=rules, would=would
-    )
-    for took in (0.0, 0.001, 0.0011, 99.0):
-        tally.judged(given, took)
-    tally.judged(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold"), 0.004)
-    assert tally.rules == {"A live": 4, "TRIAL shadow": 4}
-    assert tally.would == {"accept spam": 4}
-    assert tally.scans == {"0.001": 2, "0.002": 1, "0.005": 1, "inf": 1}
-    assert tally.scan_seconds == pytest.approx(99.0061)

@@ -36,7 +36,9 @@ def plan(**changes: Any) -> Plan:
 
 def desk(cache_entries: int = 100, **changes: Any) -> Desk:
     """Return a desk whose two tasks both have such a plan."""
-    return Desk({task: plan(**changes) for task in Task}, cache_entries=cache_entries)
+    made, replace = plan(**changes), msgspec.structs.replace
+    plans = {task: replace(made, orders=replace(made.orders, task=task)) for task in Task}
+    return Desk(plans, cache_entries=cache_entries)
 
 
 async def ask(at: Desk, what: str, *, task: Task = Task.READ, urgent: bool = True) -> Result:

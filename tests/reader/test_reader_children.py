@@ -17,6 +17,7 @@ from oborona.message.pictures.read import Ocr
 from oborona.milter.reader import desk as desks
 from oborona.milter.reader.desk import Desk, missing, plans
 from oborona.milter.reader.frames import Outcome, Result, Task
+from oborona.milter.reader.pool import STARTED
 from tests.reader.mails import code, drawn
 
 SETTINGS = Reader(look_s=20.0, read_s=60.0, processes=1)  # on a busy machine; limits are tested elsewhere
@@ -71,7 +72,7 @@ async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: Desk) 
         )
         assert (found.hashes, found.codes, found.findings) == (wanted.hashes, wanted.codes, wanted.findings)
         assert found.legible == wanted.legible
-    assert desk.pools[Task.LOOK].started == 1
+    assert STARTED.value("look") == 1
 
 
 async def test_reading_finds_what_it_finds_outside_whatever_the_file(desk: Desk, ocr: Ocr) -> None:
@@ -79,7 +80,7 @@ async def test_reading_finds_what_it_finds_outside_whatever_the_file(desk: Desk,
         result = await ask(desk, Task.READ, octets)
         assert (result.outcome, result.found.text) == (Outcome.DONE, ocr.read(octets)), name
     assert "harbour" in (await ask(desk, Task.READ, TEXT)).found.text
-    assert desk.pools[Task.READ].started == 1
+    assert STARTED.value("read") == 1
 
 
 async def test_a_child_of_tesseract_takes_no_more_memory_than_it_may(desk: Desk) -> None:

@@ -17,8 +17,9 @@ import msgspec
 import pytest
 
 from oborona.milter.reader import desk as desks
-from oborona.milter.reader.desk import Desk
+from oborona.milter.reader.desk import PICTURES, Desk
 from oborona.milter.reader.frames import Outcome, Result, Task
+from oborona.milter.reader.pool import STARTED
 from tests.reader.plans import ask, desk, eventually, plan
 
 Make = Callable[..., Desk]
@@ -136,22 +137,22 @@ async def test_a_picture_is_known_after_the_first_time_and_shared_during_it(make
     at = make()
     both = await asyncio.gather(ask(at, "pause 0.2"), ask(at, "pause 0.2"))
     assert both[0] == both[1] == await ask(at, "pause 0.2")
-    assert at.outcomes == {"read done": 1, "read shared": 1, "read known": 1}
+    assert PICTURES.values == {("read", "done"): 1, ("read", "shared"): 1, ("read", "known"): 1}
 
 
 async def test_a_picture_that_had_a_child_killed_is_not_tried_again_at_once(make: Make) -> None:
     at = make(limit_s=0.2)
     for _ in range(3):
         assert await ask(at, "hang") == Result(Outcome.STOPPED)
-    assert at.outcomes == {"read stopped": 1, "read known": 2}
-    assert at.pools[Task.READ].started == 1
+    assert PICTURES.values == {("read", "stopped"): 1, ("read", "known"): 2}
+    assert STARTED.value("read") == 1
 
 
 async def test_the_oldest_results_are_forgotten(make: Make) -> None:
     at = make(cache_entries=2)
     for what in ("a", "b", "c", "b", "a"):
         await ask(at, what)
-    assert at.outcomes == {"read done": 4, "read known": 1}
+    assert PICTURES.values == {("read", "done"): 4, ("read", "known"): 1}
 
 
 async def test_what_is_kept_is_bounded_by_what_it_takes_in_memory(
@@ -161,7 +162,7 @@ async def test_what_is_kept_is_bounded_by_what_it_takes_in_memory(
     at = make()
     for what in ("a", "b", "c", "b", "a"):
         await ask(at, what)
-    assert at.outcomes == {"read done": 4, "read known": 1}
+    assert PICTURES.values == {("read", "done"): 4, ("read", "known"): 1}
 
 
 async def test_who_goes_away_leaves_the_work_to_who_stays(make: Make) -> None:
@@ -171,7 +172,7 @@ async def test_who_goes_away_leaves_the_work_to_who_stays(make: Make) -> None:
     await asyncio.sleep(0.05)
     gone.cancel()
     assert text(await ask(at, "pause 0.3")).startswith("pause")
-    assert at.outcomes["read shared"] == 1
+    assert PICTURES.value("read", "shared") == 1
 
 
 async def test_as_many_work_as_are_asked_for_and_no_more(make: Make) -> None:
@@ -263,7 +264,7 @@ async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it
     async with tended(at):
         await asyncio.sleep(0.01)
         assert (await ask(at, "first")).outcome is Outcome.DONE
-        assert at.pools[Task.READ].started == 1
+        assert STARTED.value("read") == 1
 
 
 def descriptors() -> int:

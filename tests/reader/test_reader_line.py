@@ -15,7 +15,7 @@ import pytest
 from oborona import state_files
 from oborona.message.model import Held, Picture
 from oborona.milter.reader import client
-from oborona.milter.reader.client import Line
+from oborona.milter.reader.client import PICTURES, Line
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.reader.service import Service, listen
@@ -73,7 +73,7 @@ async def test_questions_are_answered_as_they_are_done(running: Running, line: L
     assert await outcome(line, "warm") is Outcome.DONE
     results = await asyncio.gather(*(outcome(line, what) for what in ("hang", "a", "crash", "b")))
     assert results == [Outcome.STOPPED, Outcome.DONE, Outcome.STOPPED, Outcome.DONE]
-    assert line.outcomes == {"read done": 3, "read stopped": 2}
+    assert PICTURES.values == {("read", "done"): 3, ("read", "stopped"): 2}
 
 
 async def test_a_large_picture_goes_over(running: Running, line: Line) -> None:

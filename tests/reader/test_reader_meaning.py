@@ -18,6 +18,7 @@ from oborona.milter.reader import desk as desks
 from oborona.milter.reader.desk import Desk, missing, plans, wanted
 from oborona.milter.reader.frames import Found, Outcome, Result, Task
 from oborona.milter.reader.meaning import Meanings, NearbyEncoder, encoded
+from oborona.milter.reader.pool import STARTED
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
@@ -64,7 +65,7 @@ async def test_a_confined_process_says_what_the_library_says(desk: Desk) -> None
         numbers = await encoded(nearby, message, urgent=True, within_s=60)
         assert numbers is not None
         assert np.abs(numbers - encoder.encode(text_of(message).decode())).max() < 1e-4
-    assert desk.pools[Task.MEAN].started == 1
+    assert STARTED.value("mean") == 1
     near, other = [
         await encoded(nearby, parse(letter(text, "")), urgent=True, within_s=60)
         for text in ("the harbour at dawn", "win money at once, click")

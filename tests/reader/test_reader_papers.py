@@ -17,6 +17,7 @@ from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
 from oborona.milter.reader.desk import Desk, plans
 from oborona.milter.reader.frames import Found, Outcome, Result, Task
+from oborona.milter.reader.pool import STARTED
 from tests.reader.mails import WORDS
 from tests.reader.papers import hostile, page, raw, stream, written
 from tests.reader.plans import eventually
@@ -172,7 +173,7 @@ async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> Non
         assert (found.kind, found.codes, found.text, found.findings) == (
             "pdf", wanted.links, wanted.text, wanted.findings,
         )  # fmt: skip
-    assert desk.pools[Task.LOOK].started == 1
+    assert STARTED.value("look") == 1
 
 
 @pytest.mark.parametrize("name", ["bomb", "laughs", "many moves"])

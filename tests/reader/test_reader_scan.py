@@ -15,7 +15,7 @@ from oborona.message.shingles import Hasher, Type
 from oborona.milter.inquiry import Inquirer
 from oborona.milter.reader.eyes import Eyes
 from oborona.milter.reader.frames import Found, Outcome, Result, Task
-from oborona.milter.reader.late import LateReading
+from oborona.milter.reader.late import LATE, LateReading
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.pictures import STOPPED, UNREAD
@@ -228,7 +228,7 @@ async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_
     assert at.reading.asked[1:] == [(Task.READ, False)], (
         "nobody waits for it; what was looked at is not again"
     )
-    assert late.outcomes == {"found": 1}
+    assert LATE.values == {("found",): 1}
     await late.close(0)
 
 
@@ -276,7 +276,7 @@ async def test_a_picture_with_nothing_in_it_leaves_no_row(office: Make) -> None:
     late.add(7, await at.scan(letter(drawn("x"), words=WORDS)))
     await eventually(lambda: not late.waiting)
     assert at.journal == []
-    assert late.outcomes == {"nothing": 1}
+    assert LATE.values == {("nothing",): 1}
     await late.close(0)
 
 
@@ -307,7 +307,7 @@ async def test_where_the_reader_is_busy_it_is_asked_again_and_then_given_up(offi
     at.reading.asked.clear()
     late = at.late(pauses_s=(0.0, 0.0, 0.0))
     late.add(1, result)
-    await eventually(lambda: late.outcomes == {"unread": 1})
+    await eventually(lambda: LATE.values == {("unread",): 1})
     assert at.reading.asked == [(Task.READ, False)] * 3
     await late.close(0)
 
@@ -319,7 +319,7 @@ async def test_of_too_many_that_wait_the_oldest_go_and_are_counted(office: Make)
     late = at.late(most=2)
     for ident in range(3):
         late.add(ident, result)
-    assert (late.waiting, late.outcomes) == (2, {"dropped": 1})
+    assert (late.waiting, LATE.values) == (2, {("dropped",): 1})
     at.reading.go.set()
     await eventually(lambda: len(at.journal) == 2)
     assert {one.id for one in at.journal} == {1, 2}
@@ -354,7 +354,7 @@ async def test_a_fault_in_one_message_is_not_the_next_ones(
     late = at.late()
     late.add(1, broken)
     late.add(2, result)
-    await eventually(lambda: late.outcomes == {"failed": 1, "found": 1})
+    await eventually(lambda: LATE.values == {("failed",): 1, ("found",): 1})
     assert [one.id for one in at.journal] == [2]
     assert "Traceback" in caplog.text
     await late.close(0)

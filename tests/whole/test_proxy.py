@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from oborona.milter.entrances import DOOR
 from oborona.milter.status import read
 from tests.milter.proxy.test_clients import write_certificate
 from tests.peers.dovecot import Dovecot
@@ -239,8 +240,8 @@ def test_a_trap_is_no_recipient_of_what_people_get(way: Way) -> None:
 
 
 def test_what_became_of_messages_is_counted(way: Way) -> None:
-    def counted(outcome: str) -> int:
-        return sum(one.doors.get(f"proxy {outcome}", 0) for one in read(way.oborona.state, time.time()))
+    def counted(outcome: str) -> float:
+        return sum(DOOR.of(one.metrics, "proxy", outcome) for one in read(way.oborona.state, time.time()))
 
     before = {one: counted(one) for one in ("passed", "refused", "discarded")}
     way.send(b"10", "eve")

@@ -26,9 +26,9 @@ from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
 from oborona.message.recording import Recorder
 from oborona.message.shingles import shingles
-from oborona.milter.reader.desk import Desk, missing, plans
+from oborona.milter.reader.desk import PICTURES, Desk, missing, plans
 from oborona.milter.reader.eyes import Eyes, Nearby
-from oborona.milter.reader.frames import Task
+from oborona.milter.reader.frames import Outcome, Task
 from oborona.milter.site_name import site_name
 from oborona.policy.checks import CHECKS, FINDINGS
 from oborona.policy.checks.context import Context
@@ -111,7 +111,7 @@ async def _looking(asked: Asked) -> AsyncIterator[Pictures]:
         await desk.close()
     for task in (Task.LOOK, Task.READ):
         lacks = missing(settings, task)
-        if lacks and desk.outcomes.get(f"{task.value} unable"):
+        if lacks and PICTURES.value(task, Outcome.UNABLE):
             click.echo(f"oborona: pictures: no {task.value} without {lacks}", err=True)
 
 

@@ -16,6 +16,7 @@ from oborona.errors import StoreError
 from oborona.lock import holder
 from oborona.milter import last_trouble, status
 from oborona.milter.setapart import kept
+from oborona.milter.watched import HUNG, SERVES
 
 LATELY_S: Final = 600.0  # a process that died within it is news
 STARTING_S: Final = 20.0  # until every worker has written its status, on a busy machine
@@ -74,15 +75,17 @@ def _runs_as_root(process: int) -> bool:
 def _hung(asked: Asked, now: float) -> Iterator[Report]:
     """Tell of processes that had to be killed since their service began, and of those that do not serve."""
     for service in status.read_services(asked.state, now):
-        for name, one in sorted(service.processes.items()):
-            if one.hung:
+        hung = HUNG.samples(service.metrics)
+        for (name,), serves in sorted(SERVES.samples(service.metrics).items()):
+            times = hung.get((name,), 0)
+            if times:
                 yield Report(
                     name,
                     State.WARN,
-                    f"hung {one.hung} times since the service began, and was replaced",
+                    f"hung {times} times since the service began, and was replaced",
                     "the log has the stacks of its threads after `process hangs`: please report them",
                 )
-            elif not one.serves and not name.startswith("worker-"):
+            elif not serves and not name.startswith("worker-"):
                 yield Report(name, State.WARN, "does not serve", "its log says more")
 
 

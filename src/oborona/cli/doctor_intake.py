@@ -15,6 +15,7 @@ from oborona.cli.report import Report, State
 from oborona.config import UnixAddress
 from oborona.errors import ConfigError
 from oborona.milter import status
+from oborona.milter.intake.desk import EVENTS, REFUSED
 from oborona.milter.tokens import Tokens
 
 WAIT_S: Final = 3.0  # for Dovecot's tools
@@ -46,8 +47,8 @@ def _process(asked: Asked) -> Report:
         return Report("intake", State.WARN, "does not run, or not yet: reports of people are not taken")
     if found.trouble:
         return Report("intake", State.FAIL, f"reports can't be stored: {found.trouble}")
-    heard = sum(found.events.values())
-    refused = sum(found.refused.values())
+    heard = sum(EVENTS.samples(found.metrics).values())
+    refused = sum(REFUSED.samples(found.metrics).values())
     return Report(
         "intake",
         State.OK,

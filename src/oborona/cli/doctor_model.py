@@ -12,7 +12,10 @@ from oborona.errors import OboronaError, StoreError
 from oborona.feedback.store import Store
 from oborona.feedback.weights_file import WeightsFile
 from oborona.milter import status
+from oborona.milter.believing.process import WAITING as EVENTS_WAITING
+from oborona.milter.content_model import WRONG
 from oborona.milter.final_model import read
+from oborona.milter.training import WORDS
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.final.file import decode, version
 from oborona.policy.models.final.model import Forest
@@ -74,14 +77,16 @@ def model(asked: Asked) -> Iterator[Report]:
     elif found.trouble:
         yield Report("trainer", State.FAIL, f"can't learn, and reports wait: {found.trouble}")
     else:
-        waiting = sum(number for key, number in found.words.items() if key.startswith("queued "))
+        waiting = sum(
+            number for (state, _), number in WORDS.samples(found.metrics).items() if state == "queued"
+        )
         yield Report("trainer", State.OK, f"runs (pid {found.pid}); {waiting} labels wait")
     if found is not None and found.events_trouble:
         yield Report("events", State.FAIL, f"reports wait to be decided: {found.events_trouble}")
-    elif found is not None and found.events_waiting:
-        yield Report("events", State.WARN, f"{found.events_waiting} wait to be decided")
+    elif found is not None and (waiting := EVENTS_WAITING.of(found.metrics)):
+        yield Report("events", State.WARN, f"{waiting} wait to be decided")
     for worker in status.read(asked.state, time.time()):
-        if worker.model_wrong:
+        if WRONG.of(worker.metrics):
             yield Report(
                 "model", State.FAIL, f"worker {worker.worker} can't use the weights; its log says why"
             )

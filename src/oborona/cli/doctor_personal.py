@@ -10,6 +10,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.milter import status
+from oborona.milter.personal.follow import STALE
 from oborona.milter.personal.store import Store
 
 
@@ -30,7 +31,7 @@ def personal(asked: Asked) -> Iterator[Report]:
     except StoreError as error:
         yield Report("personal", State.FAIL, str(error))
     for worker in status.read(asked.state, time.time()):
-        if worker.persons_stale:
+        if STALE.of(worker.metrics):
             yield Report(
                 "personal", State.FAIL, f"worker {worker.worker} can't read the store; its log says why"
             )

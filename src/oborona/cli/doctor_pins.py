@@ -10,6 +10,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
 from oborona.milter import status
+from oborona.milter.pinned.follow import STALE
 from oborona.milter.pinned.store import Store
 from oborona.reputation.pins import Book
 
@@ -31,6 +32,6 @@ def pins(asked: Asked) -> Iterator[Report]:
         words = f"{path}: {counted or 'none'} in force" + (f", {ever} of them without an end" if ever else "")
         yield Report("overrides", State.OK, words)
     for worker in status.read(asked.state, now):
-        if worker.pins_stale:
+        if STALE.of(worker.metrics):
             words = f"worker {worker.worker} can't use the store of manual overrides; its log says why"
             yield Report("overrides", State.FAIL, words)

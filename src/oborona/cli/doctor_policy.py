@@ -13,6 +13,7 @@ from oborona.cli.policy_reload import told
 from oborona.cli.report import Report, State
 from oborona.errors import PolicyError
 from oborona.milter import status
+from oborona.milter.publishing.telling import CHANGES, REFUSALS, SINCE
 
 
 def policy_files(asked: Asked) -> Iterator[Report]:
@@ -43,10 +44,11 @@ def policy(asked: Asked) -> Iterator[Report]:
         state = State.FAIL if workers else State.WARN
         yield Report("policy in force", state, "nobody publishes it: no daemon runs, or not yet")
         return
-    since = datetime.fromtimestamp(said.since, UTC)
-    words = f"{said.version} since {since:%Y-%m-%d %H:%M:%S} UTC, changed {said.changes} times, refused {said.refusals}"
+    since = SINCE.of(said.metrics)
+    changes, refusals = CHANGES.of(said.metrics), REFUSALS.of(said.metrics)
+    words = f"{said.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, changed {changes} times, refused {refusals}"
     # what a worker said before the change is no news
-    others = [one for one in workers if one.policy != said.version and one.time > said.since]
+    others = [one for one in workers if one.policy != said.version and one.time > since]
     if others:
         words += "; other policies: " + ", ".join(f"worker {one.worker} {one.policy}" for one in others)
     yield Report("policy in force", State.FAIL if others else State.OK, words)

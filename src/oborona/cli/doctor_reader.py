@@ -9,7 +9,7 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.milter import status
-from oborona.milter.reader.desk import missing, wanted
+from oborona.milter.reader.desk import PROCESSES, WAITING, missing, wanted
 from oborona.milter.reader.frames import Task
 
 _WANTED: Final = (
@@ -40,8 +40,11 @@ def reader(asked: Asked) -> Iterator[Report]:
     if found is None:
         yield Report("image reader", State.WARN, "does not run, or not yet: pictures are not looked at")
         return
-    waiting = ", ".join(f"{number} {_WAITS.get(task, task)}" for task, number in found.waiting.items())
-    running = sum(found.processes.values())
+    waits = WAITING.samples(found.metrics)
+    waiting = ", ".join(
+        f"{waits[(task,)]} {_WAITS.get(task, task)}" for task in map(str, Task) if (task,) in waits
+    )
+    running = sum(PROCESSES.samples(found.metrics).values())
     yield Report(
         "image reader",
         State.OK,

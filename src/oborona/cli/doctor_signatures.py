@@ -10,6 +10,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import PolicyError, StoreError
 from oborona.milter import status
+from oborona.milter.signatures.follow import SIGNATURES, STALE
 from oborona.milter.signatures.rows import State as Stands
 from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Flag
@@ -29,15 +30,16 @@ def signatures(asked: Asked) -> Iterator[Report]:
     except StoreError as error:
         yield Report("signatures", State.FAIL, str(error))
     for worker in status.read(asked.state, time.time()):
-        if worker.signatures_stale:
+        if STALE.of(worker.metrics):
             yield Report(
                 "signatures", State.FAIL, f"worker {worker.worker} can't use the store; its log says why"
             )
-        if worker.signatures.get("broken"):
+        broken = SIGNATURES.of(worker.metrics, "broken")
+        if broken:
             yield Report(
                 "signatures",
                 State.WARN,
-                f"worker {worker.worker} can't use {worker.signatures['broken']} of them; its log names each",
+                f"worker {worker.worker} can't use {broken} of them; its log names each",
             )
 
 

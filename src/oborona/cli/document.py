@@ -12,17 +12,9 @@ from oborona.cli.policy_schema import schema_text
 from oborona.config import document
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
+from oborona.milter import metric_catalogue
+from oborona.milter import metrics as exposed
 from oborona.milter.http import openapi
-from oborona.milter.metric_table import (
-    INTAKE_METRICS,
-    METRICS,
-    POLICY_METRICS,
-    READER_METRICS,
-    SECOND_METRICS,
-    SERVICE_METRICS,
-    STORE_METRICS,
-    TRAINER_METRICS,
-)
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
@@ -36,15 +28,6 @@ from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped import MANIFEST
 from oborona.types import Metric, Span, Stage
 
-_OF_MACHINE: Final = (
-    *SERVICE_METRICS,
-    *READER_METRICS,
-    *POLICY_METRICS,
-    *TRAINER_METRICS,
-    *INTAKE_METRICS,
-    *SECOND_METRICS,
-    *STORE_METRICS,
-)
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 
@@ -139,11 +122,9 @@ def monitoring() -> str:
         "| metric | kind | labels | |",
         "|---|---|---|---|",
         *(
-            f"| `{one.name}{'_total' if one.counts else ''}` | {one.kind} | {_words(labels)} | {one.help} |"
-            for one, labels in (
-                *((one, ("worker", *one.labels)) for one in METRICS),
-                *((one, one.labels) for one in _OF_MACHINE),
-            )
+            f"| `{one.name}{'_total' if one.kind == 'counter' else ''}` | {one.kind} | {_words(one.labels)} | {one.help} |"
+            for told in metric_catalogue.described().values()
+            for one in told
         ),
         "",
         "Ready alert rules: `etc/prometheus/oborona.rules`.",
@@ -164,6 +145,7 @@ def files() -> dict[Path, str]:
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         surface.FILE: surface.document(),
+        ROOT / "milter" / exposed.TABLE.name: metric_catalogue.text(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

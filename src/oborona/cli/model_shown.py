@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from oborona.cli.taught import store
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
+from oborona.feedback.believing.believer import DECIDED
 from oborona.feedback.figures import Figures, figures
 from oborona.feedback.lessons import Lessons
 from oborona.feedback.weights_file import Header, WeightsFile
 from oborona.feedback.word import Kind, Source
 from oborona.milter import status as said
+from oborona.milter.believing.process import WAITING
+from oborona.milter.training import CHANGED, LEARNED, WORDS
 
 
 @click.command()
@@ -44,7 +48,7 @@ def status(asked: Asked, as_json: bool) -> None:
                 "missing": missing,
                 "trouble": trouble,
                 "weights": header,
-                "trainer": trainer,
+                "trainer": None if trainer is None else _as_json(trainer),
                 "figures": found,
             }
         )
@@ -112,6 +116,31 @@ def _learned(header: Header) -> dict[Kind, int]:
 def _speech(missing: dict[str, int]) -> str:
     lacks = [f"{number} of {kind}" for kind, number in missing.items() if number]
     return f"not in use until it has learned {' and '.join(lacks)} more" if lacks else "in use"
+
+
+def _as_json(trainer: said.TrainerStatus) -> dict[str, object]:
+    told = trainer.metrics
+    return {
+        "pid": trainer.pid,
+        "time": trainer.time,
+        "version": trainer.version,
+        "changed": CHANGED.of(told),
+        "learned": _joined(LEARNED.samples(told)),
+        "words": _joined(WORDS.samples(told)),
+        "relearning": trainer.relearning,
+        "trouble": trainer.trouble,
+        "events": _joined(DECIDED.samples(told)),
+        "events_waiting": WAITING.of(told),
+        "events_trouble": trainer.events_trouble,
+    }
+
+
+def _joined(
+    samples: Mapping[tuple[str], float]
+    | Mapping[tuple[str, str], float]
+    | Mapping[tuple[str, str, str], float],
+) -> dict[str, float]:
+    return {" ".join(labels): value for labels, value in samples.items()}
 
 
 def _trainer(trainer: said.TrainerStatus | None) -> str:

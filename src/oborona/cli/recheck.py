@@ -20,7 +20,7 @@ from oborona.cli.recheck_look import look
 from oborona.cli.span import Span
 from oborona.cli.terminal import Terminal, plain
 from oborona.milter import status as statuses
-from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
+from oborona.recheck.engine.loop import ALLOWED, MESSAGES, RESUMED_S, WAITING
 from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.moves import Move, Moves, State
 
@@ -57,13 +57,17 @@ def status(asked: Asked, as_json: bool) -> None:
     with _moves(asked) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
     said = statuses.read_one(asked.state, statuses.SecondStatus, now)
+    waiting = 0 if said is None else WAITING.of(said.metrics)
+    looked = (
+        {} if said is None else {name: number for (name,), number in MESSAGES.samples(said.metrics).items()}
+    )
     told = {
         "runs": said is not None,
         "trouble": "" if said is None else said.trouble,
         "paused": None if paused is None else paused.why,
         "paused_since": None if paused is None else paused.since,
-        "waiting": 0 if said is None else said.waiting,
-        "looked": {} if said is None else said.looked,
+        "waiting": waiting,
+        "looked": looked,
         "moves": {state.value: states.get(state, 0) for state in State},
     }
     if as_json:
@@ -77,12 +81,10 @@ def status(asked: Asked, as_json: bool) -> None:
     if said is not None:
         if said.trouble:
             echo(f"trouble: {plain(said.trouble)}")
-        echo(f"changes that wait for a recheck: {said.waiting}")
+        echo(f"changes that wait for a recheck: {waiting}")
         echo(
             "since its start: "
-            + ", ".join(
-                f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(said.looked.items())
-            )
+            + ", ".join(f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(looked.items()))
         )
     echo("moves of the last day: " + ", ".join(f"{states.get(one, 0)} {one.value}" for one in State))
     if paused is not None:

@@ -16,6 +16,7 @@ from oborona import secret, state_files
 from oborona.cli import main
 from oborona.config import Settings
 from oborona.counters.memory import MemoryCounters
+from oborona.feedback.believing.believer import DECIDED
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
 from oborona.feedback.store import Store
@@ -123,7 +124,7 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     believing = Believing(Settings(), state, "mx.b.example")
     try:
         settle(believing)
-        assert believing.decided == {"complaint sieve believed": 5}
+        assert DECIDED.values == {("complaint", "sieve", "believed"): 5}
         assert believing.waiting() == 0
     finally:
         believing.close()
@@ -230,7 +231,7 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
             settle(believing)
             assert not believing.trouble
             assert len(caplog.records) == 2
-        assert believing.decided == {"complaint sieve believed": 1}
+        assert DECIDED.values == {("complaint", "sieve", "believed"): 1}
     finally:
         believing.close()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from oborona.config.delivery import Delivery
-from oborona.milter.delivery.delivering import Bench, Deliveries
+from oborona.milter.delivery.delivering import Bench
 from oborona.milter.delivery.judged import Expected
 from oborona.milter.delivery.server import DeliveryServer
 from oborona.milter.room import Room
@@ -220,7 +220,6 @@ async def door(
             persons=persons or Nobody(),
             policy=lambda: policy or shipped(),
             numbers=Numbers(0),
-            tally=Deliveries(),
             clock=lambda: clock,
             went=went,
         )
@@ -256,11 +255,6 @@ def shipped() -> Policy:
     if not _SHIPPED:
         _SHIPPED.append(load_policy(POLICY, SCHEMA))
     return _SHIPPED[0]
-
-
-def counted(one: Deliveries) -> dict[str, int]:
-    """Return what was counted."""
-    return one.outcomes
 
 
 async def until(what: Callable[[], object]) -> None:

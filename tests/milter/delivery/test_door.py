@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.milter.delivery.scripted import STEPS, Hop, counted, door, until
+from oborona.milter.delivery.delivering import DELIVERIES, NEXT_HOP
+from tests.milter.delivery.scripted import STEPS, Hop, door, until
 
 MESSAGE = b"Subject: x\r\nMessage-ID: <1@a.example>\r\n\r\nhello\r\n"
 THREE = ("a@x.test", "b@x.test", "c@x.test")
@@ -28,7 +29,7 @@ async def test_each_recipient_gets_the_next_hops_own_words_in_order() -> None:
             "452-4.2.2 <c@x.test> Quota exceeded\n452 4.2.2 да",
         ]
         assert hop.received() == {b"a@x.test": MESSAGE}
-        assert counted(opened.bench.tally) == {"unjudged 2xx": 1, "unjudged 5xx": 1, "unjudged 4xx": 1}
+        assert DELIVERIES.values == {("unjudged", "2xx"): 1, ("unjudged", "5xx"): 1, ("unjudged", "4xx"): 1}
         # and again on the same connection
         assert (await client.send(MESSAGE, "d@x.test"))[0].startswith("250 ")
 
@@ -73,7 +74,7 @@ async def test_nobody_at_the_next_hop_puts_everybody_off() -> None:
         answers = await (await opened.connect()).send(MESSAGE, *THREE)
         assert all(one.startswith(LATER) for one in answers)
         assert len({one.rpartition(" ")[2] for one in answers}) == 1, "one message, one reference"
-        assert opened.bench.tally.trouble == {"connect lost": 1}
+        assert NEXT_HOP.values == {("connect", "lost"): 1}
 
 
 @pytest.mark.parametrize("refusal", [b"550 5.7.1 not you", b"421 4.3.2 going down"])

@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from oborona.errors import StoreError
+from oborona.metrics import REGISTRY
 from oborona.milter.delivery.copies import suffixed
+from oborona.milter.delivery.delivering import DELIVERIES
 from oborona.milter.delivery.judged import Shows, of_marks, shows, speaks
 from oborona.milter.delivery.marks import Marks
 from oborona.policy.fact_table import KEPT
@@ -22,7 +24,7 @@ from oborona.recheck.ident import EPOCH, sign
 from oborona.recheck.kept import Kept
 from oborona.reputation.personal import NOBODY, Kind, Personal, Side, Source, entry
 from oborona.types import Action, RuleHit, Verdict
-from tests.milter.delivery.scripted import KEY, NOW, Hop, Written, counted, door, shipped
+from tests.milter.delivery.scripted import KEY, NOW, Hop, Written, door, shipped
 
 IDENT = int((NOW - EPOCH) * 1000) << 22 | 7
 ANN = "ann@a.example"
@@ -237,7 +239,8 @@ async def test_headers_that_nobody_signed_are_not_believed_and_not_touched() -> 
         raw = letter(one, signed=signed)
         async with door(hop, persons=LISTS, entries=looked) as opened:
             await (await opened.connect()).send(raw, JOE, AMY)
-            assert counted(opened.bench.tally) == {"unjudged 2xx": 2}
+            assert DELIVERIES.values == {("unjudged", "2xx"): 2}
+        REGISTRY.begin()
         assert set(hop.received().values()) == {raw}
         assert looked.looks == 0
 

@@ -15,7 +15,7 @@ import pytest
 from oborona.config.address import UnixAddress
 from oborona.errors import StoreFull
 from oborona.milter import sockets
-from oborona.milter.intake.desk import Desk
+from oborona.milter.intake.desk import REFUSED, Desk
 from oborona.milter.intake.http_door import AT_ONCE, HttpServer
 from oborona.milter.tokens import Tokens
 from oborona.recheck.ident import sign
@@ -156,7 +156,7 @@ async def test_who_may_speak(door: Door, authorization: str, status: int) -> Non
     found, _ = await door.post(json.dumps(SAID), JSON | {"Authorization": authorization})
     assert found == status
     assert len(door.memory.events) == (status == 201)
-    assert dict(door.desk.refused) == ({} if status == 201 else {"http unauthorized": 1})
+    assert REFUSED.values == ({} if status == 201 else {("http", "unauthorized"): 1})
 
 
 async def test_a_token_that_is_taken_back_is_none_at_once(door: Door) -> None:
@@ -193,7 +193,7 @@ async def test_what_is_of_no_use_is_told_why(
     found, words = await door.post(body, JSON | headers)
     assert (found, list(words)) == (status, ["error"])
     assert door.memory.events == []
-    assert dict(door.desk.refused) == {"http broken": 1}
+    assert REFUSED.values == {("http", "broken"): 1}
     assert (await door.post(json.dumps(SAID)))[0] == 201
 
 
@@ -232,7 +232,7 @@ async def test_a_body_in_pieces_without_end_is_cut_at_the_limit(door: Door) -> N
         with contextlib.suppress(aiohttp.ClientError):
             async with client.post(URL + WORDS, data=endless(), headers=MAIL) as answer:
                 assert answer.status == 413
-    assert dict(door.desk.refused) == {"http broken": 1}
+    assert REFUSED.values == {("http", "broken"): 1}
 
 
 async def test_more_bodies_at_once_than_are_kept_in_memory_are_put_off(door: Door) -> None:

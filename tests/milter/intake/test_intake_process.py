@@ -23,6 +23,7 @@ from oborona.cli.report import State
 from oborona.config import load_settings
 from oborona.errors import ConfigError
 from oborona.milter import status
+from oborona.milter.intake.desk import REFUSED
 from oborona.milter.intake.service import listen
 from oborona.milter.metrics import exposition
 from tests.peers.intake import Intake
@@ -131,9 +132,9 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert at_doors["feedback listener"] == f"a script service answers on unix:{door}"
         assert at_doors["report listener"] == f"a web server answers on unix:{http}"
         deadline = time.monotonic() + 60
-        while (
-            not (said := status.read_one(oborona.state, status.IntakeStatus, time.time())) or not said.refused
-        ):
+        while not (
+            said := status.read_one(oborona.state, status.IntakeStatus, time.time())
+        ) or not REFUSED.samples(said.metrics):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         found = exposition([], intake=said).decode()

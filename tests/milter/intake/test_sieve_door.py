@@ -13,7 +13,7 @@ from oborona.config.address import UnixAddress
 from oborona.errors import StoreFull
 from oborona.feedback.events.model import MOST_RAW, Event, Way, What
 from oborona.milter import sockets
-from oborona.milter.intake.desk import IN_PASSING, Desk
+from oborona.milter.intake.desk import EVENTS, IN_PASSING, REFUSED, Desk
 from oborona.milter.intake.sieve_door import SieveServer
 from oborona.recheck.ident import sign
 from tests.milter.intake.takings import KEY, Memory
@@ -111,7 +111,7 @@ async def test_what_cannot_be_written_down_is_refused_and_heard_again_later(door
     door.memory.trouble = None
     assert await door.says(COMPLAINT) == b"+\n"
     assert await door.says(f"{HEAD}\n".encode(), shut=False) == b"+\n"
-    assert dict(door.desk.events) == {"sieve complaint failed": 1, "sieve complaint new": 1}
+    assert EVENTS.values == {("sieve", "complaint", "failed"): 1, ("sieve", "complaint", "new"): 1}
 
 
 async def test_a_disk_that_hangs_is_waited_for_until_the_deadline(open_folder: Path) -> None:
@@ -130,7 +130,7 @@ async def test_reads_are_answered_at_once_and_a_flood_of_them_is_dropped(door: D
     door.memory.gate.set()
     await door.desk.close()
     assert len(door.memory.events) == IN_PASSING
-    assert dict(door.desk.events) == {"mailbox read new": IN_PASSING, "mailbox read dropped": 50}
+    assert EVENTS.values == {("mailbox", "read", "new"): IN_PASSING, ("mailbox", "read", "dropped"): 50}
 
 
 async def test_of_a_large_message_the_beginning_is_kept(door: Door) -> None:
@@ -161,13 +161,13 @@ async def test_no_answer_where_none_is_wanted(door: Door) -> None:
 async def test_what_is_of_no_use_is_refused_and_counted(door: Door, data: bytes) -> None:
     assert await door.says(data) in {b"-\n", b""}  # the answer may be lost where more was being sent
     assert door.memory.events == []
-    assert dict(door.desk.refused) == {"sieve broken": 1}
+    assert REFUSED.values == {("sieve", "broken"): 1}
     assert await door.says(COMPLAINT) == b"+\n"
 
 
 async def test_who_comes_and_goes_is_no_request(door: Door) -> None:
     assert await door.says(b"") == b""
-    assert dict(door.desk.refused) == {}
+    assert REFUSED.values == {}
 
 
 @pytest.mark.parametrize("data", [b"", COMPLAINT[:20], COMPLAINT])

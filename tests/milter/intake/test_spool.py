@@ -13,7 +13,7 @@ import pytest
 from oborona.errors import StoreFull
 from oborona.feedback.events.model import MOST_RAW, What
 from oborona.milter.intake import spool
-from oborona.milter.intake.desk import Desk
+from oborona.milter.intake.desk import EVENTS, REFUSED, Desk
 from oborona.milter.intake.spool import AT_ONCE, SETTLED_S, Spool
 from tests.milter.intake.takings import KEY, Memory
 
@@ -79,7 +79,7 @@ async def test_a_file_that_was_taken_and_not_removed_is_one_event(
     assert bench.names() == ["said-1"]
     await bench.spool.look()
     assert bench.names() == []
-    assert dict(bench.desk.events) == {"sieve complaint new": 1, "sieve complaint known": 1}
+    assert EVENTS.values == {("sieve", "complaint", "new"): 1, ("sieve", "complaint", "known"): 1}
     bench.leave("said-1")  # another file of the same name is another word
     await bench.spool.look()
     assert len(bench.memory.events) == 2
@@ -110,7 +110,7 @@ async def test_what_is_of_no_use_goes_and_is_counted(bench: Bench, said: bytes) 
     await bench.spool.look()
     assert len(bench.memory.events) == 1
     assert bench.names() == []
-    assert dict(bench.desk.refused) == {"spool broken": 1}
+    assert REFUSED.values == {("spool", "broken"): 1}
 
 
 async def test_nothing_of_ours_is_read_through_a_link(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from oborona import state_files
 from oborona.errors import StoreError, StoreVersion
 from oborona.milter.personal import schema
 from oborona.milter.personal import store as store_of
-from oborona.milter.personal.contacts import MOST_RECIPIENTS, Contacts
+from oborona.milter.personal.contacts import LEARNED, MOST_RECIPIENTS, Contacts
 from oborona.milter.personal.store import DAY_S, WRITTEN_A_DAY, WRITTEN_S, Counted, Store
 from oborona.reputation.personal import Entry, Kind, Side, Source, entry, of_text
 from oborona.types import Action, Envelope, Shingle, Verdict
@@ -151,7 +151,7 @@ def test_whose_outgoing_mail_teaches_contacts(
     envelope = Envelope(login=login, sender=sender, recipients=to[:recipients])
     learns.wrote(envelope, Verdict(action=action, score=0, line=100, decided_by="x"), NOW)
     learns.close()
-    assert learns.new == number
+    assert LEARNED.value() == number
     assert path.exists() is (number > 0), "no store is begun for nothing"
 
 

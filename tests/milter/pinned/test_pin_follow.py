@@ -11,7 +11,7 @@ import pytest
 
 from oborona import state_files
 from oborona.milter import followed_store
-from oborona.milter.pinned.follow import FollowedPins
+from oborona.milter.pinned.follow import PINS, FollowedPins
 from oborona.milter.pinned.store import Store
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
@@ -55,7 +55,7 @@ def test_a_worker_follows_the_store_and_one_that_is_put_in_its_place(
         store.put([pin()])
         followed.look()
         assert flag(followed) == "bad"
-        assert followed.flags(time.time())["bad"] == 1
+        assert PINS.value("bad") == 1
         store.clear(HERE, "", by="anna", reason="x", now=time.time())
         store.put([pin(number=2)])
         followed.look()

@@ -15,6 +15,7 @@ from oborona.milter import status
 from oborona.milter.publishing import follow, publisher, rest
 from oborona.milter.publishing.asking import Outcome
 from oborona.milter.publishing.page import Page, version_of, word_of
+from oborona.milter.publishing.telling import CHANGES, REFUSALS
 from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
@@ -291,13 +292,21 @@ def test_status_tells_versions_refusals_and_trouble(house: House) -> None:
     said = status.read_one(house.state, status.PolicyStatus, time.time())
     assert said is not None
     assert said.refused is not None
-    assert (said.version, said.changes, said.refusals) == (version_of(house.page.active), 0, 1)
+    assert (said.version, CHANGES.of(said.metrics), REFUSALS.of(said.metrics)) == (
+        version_of(house.page.active),
+        0,
+        1,
+    )
     house.write(rules(2))
     looked(house)
     house.publisher.telling.report()
     said = status.read_one(house.state, status.PolicyStatus, time.time())
     assert said is not None
-    assert (said.refused, said.changes, said.version) == (None, 1, version_of(house.page.active))
+    assert (said.refused, CHANGES.of(said.metrics), said.version) == (
+        None,
+        1,
+        version_of(house.page.active),
+    )
     status.remove_one(house.state, status.PolicyStatus)
     assert status.read_one(house.state, status.PolicyStatus, time.time()) is None
 

@@ -16,7 +16,7 @@ from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.message.parse import parse
 from oborona.milter.signatures import follow
 from oborona.milter.signatures import store as store_of
-from oborona.milter.signatures.follow import Followed
+from oborona.milter.signatures.follow import HITS, Followed
 from oborona.milter.signatures.rows import Hits, State
 from oborona.milter.signatures.store import DAY_S, Store
 from oborona.policy.fact_table import SCHEMA
@@ -309,7 +309,7 @@ def test_a_worker_tells_how_many_it_holds_and_found(path: Path) -> None:
     followed.begin(files)
     assert followed.numbers == {"live": 1, "shadow": 1, "expired": 1, "broken": 1}
     followed.count(followed._live.find(LETTER, NOW).signatures, NOW)
-    assert followed.found == {"spam live": 1, "spam shadow": 1}
+    assert HITS.values == {("spam", "live"): 1, ("spam", "shadow"): 1}
     followed.close()
 
 

@@ -10,6 +10,7 @@ import pytest
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Type
 from oborona.recheck.engine.clock import LATE_S, Clock
+from oborona.recheck.engine.loop import MESSAGES
 from oborona.recheck.engine.model import Cause
 from oborona.recheck.engine.mover import ARRIVES_S, BATCH, CALLS
 from oborona.recheck.engine.rescoring import Rescorer
@@ -38,7 +39,7 @@ async def test_a_recipient_whom_no_store_takes_hides_nobody_else(tmp_path: Path)
         await made.move()
         assert {made.made(one)[0].state for one in found} == {State.DONE}
         assert [one.recipient for one in made.made(poison)] == ["joe@b.example"]
-        assert made.engine.done["failed"] >= 1
+        assert MESSAGES.value("failed") >= 1
 
 
 async def test_who_can_not_be_glanced_at_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

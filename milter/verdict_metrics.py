@@ -1,0 +1,56 @@
+"""What a worker counts of verdicts, of the rules behind them, and of authentication."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.authentication.model import Identity
+from oborona.metrics import Counter, Histogram
+from oborona.types import Action, Stage, Verdict
+
+VERDICTS: Final = Counter("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"))
+RULE_HITS: Final = Counter("oborona_rule_hits", "Messages that a rule hit.", ("rule", "mode"))
+WOULD: Final = Counter(
+    "oborona_would",
+    "Messages of which everything in shadow mode would have made another verdict.",
+    ("action", "would"),
+)
+SCAN_SECONDS: Final = Histogram(
+    "oborona_scan_seconds",
+    "How long scans took, waiting for the DNS and for pictures included.",
+    (0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
+)
+AUTHENTICATION: Final = Counter(
+    "oborona_authentication",
+    "Results of authentication, of each DKIM signature one.",
+    ("method", "result"),
+)
+
+
+def count_verdict(stage: Stage, action: Action) -> None:
+    """Count one verdict."""
+    VERDICTS.inc(stage, action)
+
+
+def count_scan(verdict: Verdict, took_s: float) -> None:
+    """Count the hits of a message's rules, what shadow mode would have done, and the time of its scan.
+
+    Args:
+        verdict: of the message.
+        took_s: seconds that its scan took.
+    """
+    for hit in verdict.rules:
+        RULE_HITS.inc(hit.name, hit.mode)
+    if verdict.would is not None:
+        WOULD.inc(verdict.action, verdict.would.action)
+    SCAN_SECONDS.observe(took_s)
+
+
+def count_identity(identity: Identity) -> None:
+    """Count what was found of one message; of several signatures each."""
+    AUTHENTICATION.inc("spf", identity.spf.result)
+    for signature in identity.dkim:
+        AUTHENTICATION.inc("dkim", signature.result)
+    AUTHENTICATION.inc("dmarc", identity.dmarc.result)
+    AUTHENTICATION.inc("arc", identity.arc.result)
+    AUTHENTICATION.inc("iprev", identity.iprev.result)
