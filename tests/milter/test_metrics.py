@@ -384,6 +384,27 @@ def test_the_whole_text_is_what_it_was() -> None:
     assert exposition([]).decode() == (EXPOSITION / "none.prom").read_text()
 
 
+def test_a_process_that_has_just_begun_says_what_it_did() -> None:
+    """A series that is there from the start has a rate from the start."""
+
+    def begin() -> None:
+        for up in (worker.UP, reader.UP, trainer.UP, intake.UP, recheck.UP):
+            up.set(1)
+        worker.POLICY.set(1, "p")
+
+    fresh = counted(begin)
+    text = exposition(
+        [Status(worker=0, pid=1, time=NOW, policy="p", metrics=fresh)],
+        ReaderStatus(pid=1, time=NOW, metrics=fresh),
+        PolicyStatus(pid=1, time=NOW, version="p", metrics=fresh),
+        TrainerStatus(pid=1, time=NOW, metrics=fresh),
+        IntakeStatus(pid=1, time=NOW, metrics=fresh),
+        SecondStatus(pid=1, time=NOW, metrics=fresh),
+        services=[ServiceStatus(name="w", pid=1, time=NOW, metrics=fresh)],
+    )
+    assert text.decode() == (EXPOSITION / "fresh.prom").read_text()
+
+
 def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
     read = families([])
     assert list(read) == list(EVERY)
