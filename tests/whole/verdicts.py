@@ -29,7 +29,6 @@ from oborona.milter.letter import gathered
 from oborona.milter.log import logfmt
 from oborona.milter.reply import AddHeader, Reply
 from oborona.milter.session import Session
-from oborona.milter.status import Tally
 from oborona.policy.evidence import Silence
 from oborona.policy.glance import glance
 from oborona.policy.headers import Detail
@@ -114,7 +113,6 @@ class Corpus:
                 clock=lambda: self._now,
                 inquire=lambda: inquirer(now=self._now),
                 own=lambda _ip, _port: False,
-                tally=Tally(),
                 late=lambda _ident, scanned: self._scans.append(scanned),
             )
         )
