@@ -20,9 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from oborona.daemon.confine.kinds import Kind, grants
+from oborona.daemon.confine.program import put_in_force
 from oborona.message.parse import parse
-from oborona.milter.confine.kinds import Kind, grants
-from oborona.milter.confine.program import put_in_force
 
 ROUNDS: Final = 5
 _LENGTH: Final = struct.Struct("=I")

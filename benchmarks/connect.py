@@ -36,29 +36,29 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.config import Dns, Settings, Work  # noqa: E402
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.dns import Answer, Kind, Outcome  # noqa: E402
+from oborona.doors.guard import Guard  # noqa: E402
+from oborona.doors.handler import Door  # noqa: E402
+from oborona.doors.reply import Answer as Said  # noqa: E402
+from oborona.doors.room import Room  # noqa: E402
+from oborona.ident import Numbers  # noqa: E402
+from oborona.journal.entry import Entry  # noqa: E402
 from oborona.message.shingles import Hasher, envelope_shingles  # noqa: E402
-from oborona.milter.asking import Asking  # noqa: E402
-from oborona.milter.bench import Bench  # noqa: E402
 from oborona.milter.connection import Connection  # noqa: E402
-from oborona.milter.door import Door  # noqa: E402
-from oborona.milter.guard import Guard  # noqa: E402
-from oborona.milter.log import set_up  # noqa: E402
-from oborona.milter.reply import Answer as Said  # noqa: E402
-from oborona.milter.resolver import names, wire  # noqa: E402
-from oborona.milter.room import Room  # noqa: E402
-from oborona.milter.session import Session  # noqa: E402
-from oborona.milter.stores import open_counters, open_writer  # noqa: E402
-from oborona.milter.verdict_metrics import VERDICTS  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.known import asked  # noqa: E402
 from oborona.policy.ports import CounterReader, CounterWriter  # noqa: E402
 from oborona.policy.scan import Site  # noqa: E402
 from oborona.policy.settling import read_known  # noqa: E402
 from oborona.policy.watch import LivePolicy  # noqa: E402
-from oborona.recheck.entry import Entry  # noqa: E402
-from oborona.recheck.ident import Numbers  # noqa: E402
+from oborona.resolver import names, wire  # noqa: E402
+from oborona.session.lookups import Asking  # noqa: E402
+from oborona.session.services import Bench  # noqa: E402
+from oborona.session.session import Session  # noqa: E402
+from oborona.session.verdict_metrics import VERDICTS  # noqa: E402
+from oborona.stores.counters import open_counters, open_writer  # noqa: E402
+from oborona.telemetry.log import set_up  # noqa: E402
 from oborona.types import Amounts, Client, Envelope, Stage  # noqa: E402
-from tests.doors import Nod  # noqa: E402
+from tests.doors.handlers import Nod  # noqa: E402
 
 FIRST: Final = int(IPv4Address("9.0.0.1"))
 HASHER: Final = Hasher(b"k" * 32)

@@ -28,17 +28,17 @@ import msgspec
 from benchmarks.servers import ROOT, oborona
 from oborona import secret, state_files
 from oborona.counters.bench.processes import cpu_s
-from oborona.milter.personal.store import Store
-from oborona.milter.status import read
+from oborona.ident import Numbers, sign
+from oborona.journal.entry import Entry
+from oborona.journal.evidence import Kept
+from oborona.journal.journal import Journal
 from oborona.policy.fact_table import KEPT
 from oborona.policy.facts import Facts
 from oborona.policy.headers import Detail, ours
 from oborona.policy.known import Known
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import Numbers, sign
-from oborona.recheck.journal import Journal
-from oborona.recheck.kept import Kept
 from oborona.reputation.personal import Kind, Side, Source, entry
+from oborona.stores.persons.store import Store
+from oborona.telemetry.status import read
 from oborona.types import Action, Verdict
 from tests.peers.dovecot import Dovecot
 

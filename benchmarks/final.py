@@ -27,17 +27,17 @@ import numpy as np
 from benchmarks.labelled import read
 from oborona.config import Reader
 from oborona.counters.memory import MemoryCounters
+from oborona.daemon.reader.desk import Desk, plans
+from oborona.daemon.reader.frames import Task
+from oborona.daemon.reader.meaning import NearbyEncoder, encoded
 from oborona.message.shingles import Hasher
-from oborona.milter.final_model import FollowedFinal
-from oborona.milter.reader.desk import Desk, plans
-from oborona.milter.reader.frames import Task
-from oborona.milter.reader.meaning import NearbyEncoder, encoded
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.model import Forest
 from oborona.policy.models.ports import Untaught
 from oborona.policy.scan import Scan, Site, scan
+from oborona.stores.final_model import FollowedFinal
 from oborona.types import Envelope
 
 MESSAGES: Final = 1000
@@ -48,8 +48,8 @@ POLICY: Final = Path(__file__).resolve().parents[1] / "etc/policy.d"
 PROGRAM: Final = """
 import os, sys, time
 def rss(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
-import oborona.milter.worker
-from oborona.milter.final_model import FollowedFinal
+import oborona.daemon.worker
+from oborona.stores.final_model import FollowedFinal
 from oborona.policy.fact_table import SCHEMA
 from pathlib import Path
 before, began = rss(), time.perf_counter()

@@ -27,12 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.journal import DAY_S, START, Filler, fill
 from benchmarks.replay import CORPUS, ROOT, entries
 from oborona import state_files
+from oborona.journal import rows, schema
+from oborona.journal.entry import Entry
+from oborona.journal.query import parsed
+from oborona.journal.search import Search
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.recheck import rows, schema
-from oborona.recheck.entry import Entry
-from oborona.recheck.query import parsed
-from oborona.recheck.search import Search
 
 TIMES: Final = 5
 QUESTIONS: Final = (

@@ -9,9 +9,9 @@ from collections.abc import Generator
 
 import uvloop
 
-from oborona.milter.gather import Gathered
-from oborona.milter.meter import Meter
-from oborona.milter.setapart.flights import Flights
+from oborona.doors.gather import Gathered
+from oborona.session.meter import Meter
+from oborona.session.setapart.flights import Flights
 from oborona.types import Client, Envelope
 
 WAITS = 20

@@ -37,16 +37,16 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.replay import CORPUS, ROOT, entries
+from oborona.ident import Numbers
+from oborona.journal import rows, schema, texts, writing
+from oborona.journal.entry import Entry
+from oborona.journal.index.index import Index
+from oborona.journal.index.pieces import carried
+from oborona.journal.journal import Journal
+from oborona.journal.queries import on_its_thread
 from oborona.message.hashing import Type
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.recheck import rows, schema, texts, writing
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import Numbers
-from oborona.recheck.index import Index
-from oborona.recheck.index_pieces import carried
-from oborona.recheck.journal import Journal
-from oborona.recheck.reading import on_its_thread
 from oborona.types import Action, Shingle
 
 DAY_S: Final = 86_400.0

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from oborona.recheck import index_segment
-from oborona.recheck.index_pieces import carrying
+from oborona.journal.index import segment as index_segment
+from oborona.journal.index.pieces import carrying
 
 PIECES: Final = 16
 BATCH: Final = 125  # messages

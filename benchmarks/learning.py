@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from benchmarks.labelled import folder
 from oborona import state_files
 from oborona.config import Settings
+from oborona.daemon.trainer.trainer import train
 from oborona.feedback.hearing import heard
 from oborona.feedback.lessons import Lessons
 from oborona.feedback.store import Store
@@ -36,9 +37,8 @@ from oborona.feedback.weights_file import WeightsFile
 from oborona.feedback.word import Kind, Source, Word
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.milter.content_model import Taught
-from oborona.milter.status import TrainerStatus, read_one
-from oborona.milter.training import train
+from oborona.stores.content_model import Taught
+from oborona.telemetry.status import TrainerStatus, read_one
 from oborona.types import Envelope
 
 T = TypeVar("T")

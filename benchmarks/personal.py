@@ -28,10 +28,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
 from oborona.message.shingles import Type  # noqa: E402
-from oborona.milter.personal.follow import FollowedPersons  # noqa: E402
-from oborona.milter.personal.store import Store  # noqa: E402
 from oborona.policy.personal import Delivered, outcome  # noqa: E402
 from oborona.reputation.personal import Entry, Kind, Side, Source, entry, of_text  # noqa: E402
+from oborona.stores.persons.follow import FollowedPersons  # noqa: E402
+from oborona.stores.persons.store import Store  # noqa: E402
 from oborona.types import Action, Shingle  # noqa: E402
 
 NOW: Final = 1_795_170_000.0

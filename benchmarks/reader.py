@@ -28,10 +28,10 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
+from oborona.daemon.reader.client import Line  # noqa: E402
+from oborona.daemon.reader.frames import Outcome, Task  # noqa: E402
 from oborona.message.model import Held, Picture  # noqa: E402
-from oborona.milter.reader.client import Line  # noqa: E402
-from oborona.milter.reader.frames import Outcome, Task  # noqa: E402
-from tests.reader.mails import code  # noqa: E402
+from tests.daemon.reader.mails import code  # noqa: E402
 
 WORDS: Final = (
     "plans",

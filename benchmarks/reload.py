@@ -33,14 +33,14 @@ from rich.progress import track
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
-from oborona.milter.publishing.code import KEY_BYTES, Coder, Handed  # noqa: E402
-from oborona.milter.publishing.page import Page, version_of  # noqa: E402
+from oborona.daemon.publisher.code import KEY_BYTES, Coder, Handed  # noqa: E402
+from oborona.daemon.publisher.page import Page, version_of  # noqa: E402
+from oborona.journal.queries import Reader  # noqa: E402
 from oborona.policy.before import Before  # noqa: E402
 from oborona.policy.expression import code_of  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.watch import folder_state  # noqa: E402
-from oborona.recheck.reading import Reader  # noqa: E402
 from tests.peers.oborona import Oborona  # noqa: E402
 
 CHANGED: Final = "91-reload.toml"

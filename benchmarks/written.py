@@ -24,15 +24,15 @@ from benchmarks.replay import CORPUS, ROOT, START
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import CounterWriter
+from oborona.journal import rows
+from oborona.journal.spool import JournalSpool
 from oborona.message.shingles import Hasher
-from oborona.milter.journaled import entry_of
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.settling import settle
-from oborona.recheck import rows
-from oborona.recheck.spooled import JournalSpool
+from oborona.session.journal_entry import entry_of
 from oborona.types import Client, Envelope
 
 MESSAGES: Final = 200

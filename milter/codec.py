@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
+from oborona.doors.arguments import client, path, text
 from oborona.errors import PeerError
-from oborona.milter.arguments import client, path, text
 from oborona.types import Client
 
 MAX_PACKET: Final = 2 << 20  # 20 times Postfix's header_size_limit; body chunks are 64 KiB at most

@@ -14,15 +14,16 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
+from oborona.doors.gather import Gather
+from oborona.doors.guard import Guard
+from oborona.doors.handler import Door, DoorFactory
+from oborona.doors.reply import BUSY, CONTINUE, Answer, Reply
+from oborona.doors.room import Room
+from oborona.doors.stream import Counting, Stream
 from oborona.errors import PeerError
-from oborona.milter import answers, codec
-from oborona.milter.door import Door, DoorFactory
-from oborona.milter.gather import Gather
-from oborona.milter.guard import Guard
+from oborona.milter import codec
+from oborona.milter import encode as answers
 from oborona.milter.protocol import STAGE_OF, Terms, agree
-from oborona.milter.reply import BUSY, CONTINUE, Answer, Reply
-from oborona.milter.room import Room
-from oborona.milter.stream import Counting, Stream
 
 log = logging.getLogger("oborona.milter")
 

@@ -34,13 +34,13 @@ from typing import ClassVar, Final
 
 import milter
 
+from oborona.doors.guard import GUARD_S, Guard
+from oborona.doors.handler import DoorFactory
+from oborona.doors.reply import Answer
+from oborona.doors.room import Room
 from oborona.milter.codec import MAX_PACKET
-from oborona.milter.door import DoorFactory
-from oborona.milter.guard import GUARD_S, Guard
 from oborona.milter.libmilter_connection import LibmilterConnection
 from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, REMOVE_RECIPIENTS, SET_MACROS, Terms
-from oborona.milter.reply import Answer
-from oborona.milter.room import Room
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
 NAME: Final = "oborona"  # libmilter keeps a pointer to it, so it must live as long as the process

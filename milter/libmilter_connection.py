@@ -17,14 +17,14 @@ from typing import Final, Protocol
 
 import milter
 
-from oborona.milter import arguments
-from oborona.milter.door import Door, DoorFactory
-from oborona.milter.gather import Gather
-from oborona.milter.guard import NO_ANSWER, Guard
-from oborona.milter.probe import MACRO as PROBE
+from oborona.doors import arguments
+from oborona.doors.gather import Gather
+from oborona.doors.guard import NO_ANSWER, Guard
+from oborona.doors.handler import Door, DoorFactory
+from oborona.doors.probe import MACRO as PROBE
+from oborona.doors.reply import BUSY, CONTINUE, AddHeader, Answer, Reply, in_order
+from oborona.doors.room import Room
 from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
-from oborona.milter.reply import BUSY, CONTINUE, AddHeader, Answer, Reply, in_order
-from oborona.milter.room import Room
 from oborona.types import Stage
 
 LOOP_LATE_S: Final = 2.0  # beyond a door's time, before a thread gives up on the loop itself

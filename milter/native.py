@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from oborona.milter.acceptor import Acceptor
+from oborona.doors.acceptor import Acceptor
+from oborona.doors.guard import GUARD_S, Guard
+from oborona.doors.handler import DoorFactory
+from oborona.doors.reply import Answer
+from oborona.doors.room import Room
 from oborona.milter.connection import Connection
-from oborona.milter.door import DoorFactory
-from oborona.milter.guard import GUARD_S, Guard
-from oborona.milter.reply import Answer
-from oborona.milter.room import Room
 
 log = logging.getLogger("oborona.milter")
 

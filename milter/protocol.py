@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
+from oborona.doors.reply import AddHeader
 from oborona.errors import PeerError
-from oborona.milter.reply import AddHeader
 from oborona.types import Stage
 
 MIN_VERSION: Final = 2  # Sendmail 8.12; libmilter refuses older ones too

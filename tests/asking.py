@@ -13,9 +13,9 @@ import dns.rcode
 import dns.rdatatype
 
 from oborona.dns import Answer, Asker, Kind, Outcome, Record
-from oborona.milter.inquiry import Inquirer, Means
-from oborona.milter.lists import Lists
 from oborona.reputation.networks import NOWHERE
+from oborona.session.dnsbl import Lists
+from oborona.session.inquiry import Inquirer, Means
 from tests.peers.dns import TTL, Records, Zones
 
 

@@ -27,7 +27,7 @@ BENCH: Final = "bench"  # workers' names begin with it
 
 
 class Counting(Protocol):
-    """A store in one worker, as milter/worker.py uses it."""
+    """A store in one worker, as src/oborona/daemon/worker.py uses it."""
 
     async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = ...) -> object: ...
     async def read_add(

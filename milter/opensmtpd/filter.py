@@ -17,12 +17,12 @@ from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import Final
 
+from oborona.doors import rfc5322 as letter
+from oborona.doors.arguments import text
+from oborona.doors.reply import MAX_TEXT_LINE, AddHeader
 from oborona.errors import PeerError
-from oborona.milter import letter
-from oborona.milter.arguments import text
 from oborona.milter.opensmtpd.lines import Line, content, read, result
 from oborona.milter.opensmtpd.link import Link, Said
-from oborona.milter.reply import MAX_TEXT_LINE, AddHeader
 
 FILTERS: Final = ("connect", "helo", "ehlo", "mail-from", "rcpt-to", "data-line", "commit")
 REPORTS: Final = ("link-connect", "link-disconnect", "link-auth", "tx-begin", "tx-reset")

@@ -12,10 +12,10 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from oborona.config.address import Address, UnixAddress
+from oborona.doors import rfc5322 as letter
+from oborona.doors.reply import AddHeader, RemoveHeader
 from oborona.errors import PeerError
-from oborona.milter import letter
 from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, LEADING_SPACE, MAX_VERSION, NO_REPLY
-from oborona.milter.reply import AddHeader, RemoveHeader
 
 MAX_ANSWER: Final = 1 << 20  # bytes of one packet
 CHUNK: Final = 65_535  # bytes of body in a packet, as libmilter takes it

@@ -1,6 +1,6 @@
 """What everybody who asks the DNS says and hears: kinds of question, answers, and the one call.
 
-Packages get an `Asker` as an argument; what stands behind it (`oborona.milter.resolver`) is no business of theirs.
+Packages get an `Asker` as an argument; what stands behind it (`oborona.resolver`) is no business of theirs.
 """
 
 from __future__ import annotations

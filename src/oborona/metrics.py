@@ -4,7 +4,7 @@
     TRAPS.inc("new")
 
 A process counts in its own memory and writes a `Snapshot` every few seconds.  `oborona metrics`
-puts those of all processes together (`oborona.milter.metrics`).  The number of labels is checked by
+puts those of all processes together (`oborona.telemetry.metrics`).  The number of labels is checked by
 mypy, not at run time.  Why this is not prometheus_client's registry: docs/adr/0054.
 """
 

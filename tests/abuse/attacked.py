@@ -25,7 +25,6 @@ from oborona.feedback.events.model import Event, Stored, Way, What
 from oborona.feedback.store import Store
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher
-from oborona.milter import trapping
 from oborona.policy.evidence import Evidence, Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.glance import glance
@@ -36,6 +35,7 @@ from oborona.policy.outward import outward
 from oborona.policy.reputed import first_contact
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.settling import settle, vouching
+from oborona.session import traps as trapping
 from oborona.types import Action, Client, Envelope, Span, Stage
 from tests.feedback.believing.scene import DAY, Journal, Kept_, Lists, Proposer
 

@@ -18,7 +18,7 @@ from oborona.cli.postfix.milter_list import entries, joined
 from oborona.cli.postfix.reach import leads_to, means, place, word_for
 from oborona.cli.report import State
 from oborona.config import Settings, parse_address
-from oborona.milter import last_trouble
+from oborona.daemon import last_trouble
 from tests.peers.exim import Exim
 from tests.peers.exim import available as exim_available
 

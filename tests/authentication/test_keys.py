@@ -16,7 +16,7 @@ from oborona.authentication.dkim import verify_dkim
 from oborona.authentication.keys import Key, NoKey, read_key
 from oborona.authentication.letter import read_letter
 from oborona.authentication.model import Result
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 from tests.authentication.signing import LETTER, NOW, chain, dkim_field, ed25519, rsa
 from tests.peers.dns import Fault, Zones
 

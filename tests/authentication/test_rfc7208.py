@@ -15,7 +15,7 @@ import yaml
 
 from oborona.authentication.model import Result
 from oborona.authentication.spf import check_spf
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 from tests.peers.dns import Fault, Zones
 
 SUITE = Path(__file__).parent / "vectors/rfc7208.yml"

@@ -11,15 +11,15 @@ from click.testing import CliRunner, Result
 
 from oborona.cli import main
 from oborona.counters.memory import MemoryCounters
+from oborona.ident import Numbers, to_text
+from oborona.journal.journal import Journal
 from oborona.message.shingles import Hasher
-from oborona.milter.journaled import entry_of
-from oborona.milter.ruled import Ruled
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.scan import Site, scan
-from oborona.recheck.ident import Numbers, to_text
-from oborona.recheck.journal import Journal
+from oborona.session.journal_entry import entry_of
+from oborona.session.policy_log import Ruled
 from oborona.types import Client, Envelope
 
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"

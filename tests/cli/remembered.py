@@ -16,11 +16,11 @@ from oborona.cli import main
 from oborona.cli.reputation_entity import entity_named
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import CounterWriter
+from oborona.ident import Numbers, to_text
+from oborona.journal.entry import Entry
+from oborona.journal.journal import Journal
 from oborona.message.shingles import Hasher
 from oborona.policy.memory import ALL_MAIL
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import Numbers, to_text
-from oborona.recheck.journal import Journal
 from oborona.types import Action, Amounts, Pieces, Prefix, Shingle
 
 DAY_S = 86_400

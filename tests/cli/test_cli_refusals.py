@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
-from oborona.milter.service import AS_ROOT
-from oborona.recheck import schema
+from oborona.daemon.serve import AS_ROOT
+from oborona.journal import schema
 from tests.peers.oborona import PROGRAM, Oborona
 
 LETTER = b"From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\n\nAt noon?\n"

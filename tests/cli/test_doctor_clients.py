@@ -12,9 +12,9 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_clients import ENOUGH, clients
 from oborona.cli.report import State
-from oborona.recheck.ident import Numbers
-from oborona.recheck.journal import Journal
-from tests.recheck.entries import make_entry
+from oborona.ident import Numbers
+from oborona.journal.journal import Journal
+from tests.journal.entries import make_entry
 
 DOMAINS = [f"d{number}.example" for number in range(6)]
 

@@ -16,7 +16,7 @@ from oborona.cli.report import State
 from oborona.config import Server
 from oborona.dns import Answer, Outcome
 from oborona.metrics import Snapshot
-from oborona.milter.status import ListStatus, Status, write
+from oborona.telemetry.status import ListStatus, Status, write
 from tests.peers.dns import Fault, Zones
 
 LIST = '[[dns_list]]\nname = "{name}"\nzone = "{zone}"\nof = {of}\nscore = 60\n'

@@ -16,7 +16,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_doors import doors
 from oborona.cli.doctor_postfix import postfix
 from oborona.cli.report import State
-from oborona.milter.entrances import NONE_OPEN
+from oborona.daemon.listeners import NONE_OPEN
 from tests.peers.oborona import Oborona
 from tests.whole.couriers import House, next_hop
 

@@ -12,7 +12,7 @@ from oborona.cli.asked import Asked
 from oborona.cli.doctor_export import export
 from oborona.cli.report import State
 from oborona.config import Export
-from oborona.milter.exporting.files import NETWORKS, Files, tables
+from oborona.daemon.exporter.files import NETWORKS, Files, tables
 
 
 @pytest.mark.parametrize(("age_s", "state"), [(0, State.OK), (230, State.OK), (250, State.FAIL)])

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from oborona import begun, state_files
 from oborona.cli import main
+from oborona.daemon.state import prepare_state
+from oborona.journal import rows, schema
+from oborona.journal.spool import JournalSpool
 from oborona.lock import hold
-from oborona.milter.state import prepare_state
-from oborona.recheck import rows, schema
-from oborona.recheck.spooled import JournalSpool
+from tests.journal.entries import make_entry
 from tests.peers.oborona import SETTINGS
-from tests.recheck.entries import make_entry
 
 
 def said(state: Path, what: str) -> list[tuple[str, str]]:

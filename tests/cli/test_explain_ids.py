@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.recheck.ident import from_text
-from oborona.recheck.journal import Journal
-from tests.recheck.entries import NOON, make_entry
+from oborona.ident import from_text
+from oborona.journal.journal import Journal
+from tests.journal.entries import NOON, make_entry
 
 
 def explained(state: Path, queue_id: str, senders: list[str]) -> str:

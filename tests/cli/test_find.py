@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.recheck import schema
-from oborona.recheck.ident import to_text
-from oborona.recheck.journal import Journal
+from oborona.ident import to_text
+from oborona.journal import schema
+from oborona.journal.journal import Journal
 from oborona.types import Action, RuleHit
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, journal, policy, run
-from tests.recheck.entries import make_entry
+from tests.journal.entries import make_entry
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from oborona.cli.doctor_model import model
 from oborona.cli.report import State
 from oborona.feedback.word import Kind
 from oborona.metrics import Snapshot
-from oborona.milter import status
+from oborona.telemetry import status
 from tests.feedback.words import letter, settle, trainer
 
 Run = Callable[..., Result]

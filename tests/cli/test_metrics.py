@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from oborona import state_files
 from oborona.cli import main
+from oborona.daemon.worker import UP
 from oborona.metrics import REGISTRY
-from oborona.milter.status import STALE_S, Status, write
-from oborona.milter.worker import UP
+from oborona.telemetry.status import STALE_S, Status, write
 from tests.peers.oborona import Oborona
 
 

@@ -16,8 +16,8 @@ from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_personal import personal
 from oborona.cli.report import State
-from oborona.milter.state import prepare_state
-from oborona.recheck.ident import from_text, sign
+from oborona.daemon.state import prepare_state
+from oborona.ident import from_text, sign
 from tests.cli.journaled import LUNCH, journal, policy
 
 JOE, ANN = "joe@b.example", "ann@a.example"

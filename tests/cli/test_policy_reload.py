@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from oborona.cli.policy_reload import told
-from oborona.milter.status import Refusal
+from oborona.telemetry.status import Refusal
 from tests.peers.oborona import Oborona
 
 RULE = '[[rule]]\nname = "MANY_LINKS"\nwhen = "links > {}"\nscore = 1\n'

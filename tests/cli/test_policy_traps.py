@@ -11,7 +11,7 @@ from oborona import state_files
 from oborona.cli import main
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Event, Way, What
-from oborona.milter.personal.store import Store
+from oborona.stores.persons.store import Store
 
 NOW = 1_795_170_000.0
 

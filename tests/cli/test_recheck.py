@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 from oborona import state_files
+from oborona.daemon.keeper.recheck import STUCK
+from oborona.ident import from_text
 from oborona.metrics import REGISTRY
-from oborona.milter import status
-from oborona.milter.recheck.second import STUCK
 from oborona.recheck.engine.loop import ALLOWED, MESSAGES, WAITING
 from oborona.recheck.engine.mover import MADE
-from oborona.recheck.ident import from_text
 from oborona.recheck.moves import Decision, Moves, State
+from oborona.telemetry import status
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, journal, policy, run
 
 SPAM = '[[rule]]\nname = "EVERYTHING"\nwhen = "recipients > 0"\nscore = 120\nsay = "all of it"\n'

@@ -24,13 +24,13 @@ from oborona.counters.spooled import Spooled
 from oborona.errors import StoreFull
 from oborona.feedback.effects import Effect, Effects, Wanted, forgiven_mark
 from oborona.feedback.store import Store as WordStore
+from oborona.ident import from_text
+from oborona.journal.evidence import Kept
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, Type, envelope_shingles, shingles
 from oborona.metrics import REGISTRY
-from oborona.milter.pinned.follow import PINS, STALE
-from oborona.milter.status import Status, write
-from oborona.recheck.ident import from_text
-from oborona.recheck.kept import Kept
+from oborona.stores.pins.follow import PINS, STALE
+from oborona.telemetry.status import Status, write
 from oborona.types import Action, Amounts, Client, Envelope, Location, Prefix, Proved
 from tests.cli.remembered import DAY_S, Happened, bring_in, journal, remember, run, shingle
 

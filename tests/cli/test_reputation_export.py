@@ -19,12 +19,12 @@ from oborona.cli.reputation_flagged import Flagged
 from oborona.cli.reputation_formats import as_cdb, as_cidr, as_json, as_rbldnsd
 from oborona.dns import Kind
 from oborona.message.shingles import Type
-from oborona.milter.resolver import Resolver, Server
 from oborona.reputation.dnslists import Asked, DnsList, Listing, parse, questions, read
 from oborona.reputation.dnslists.points import probes
 from oborona.reputation.flag import Flag
 from oborona.reputation.networks import NOWHERE
 from oborona.reputation.subject import Subject
+from oborona.resolver import Resolver, Server
 from oborona.types import Amounts, Shingle
 from tests.cli.remembered import Happened, journal, remember, run
 from tests.peers.dns_servers import Rbldnsd

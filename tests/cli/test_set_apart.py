@@ -14,12 +14,12 @@ from oborona.cli import main
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_daemon import daemon
 from oborona.cli.report import State
+from oborona.daemon.watched import HUNG, SERVES
 from oborona.lock import hold
 from oborona.metrics import REGISTRY, Snapshot
-from oborona.milter import status
-from oborona.milter.setapart import kept
-from oborona.milter.setapart.kept import Suspect
-from oborona.milter.watched import HUNG, SERVES
+from oborona.session.setapart import kept
+from oborona.session.setapart.kept import Suspect
+from oborona.telemetry import status
 
 ONE, OTHER = "1" * 32, "2" * 32
 

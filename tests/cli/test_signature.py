@@ -15,8 +15,8 @@ from oborona.cli import doctor_signatures, main
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.metrics import REGISTRY
-from oborona.milter.signatures.follow import SIGNATURES, STALE
-from oborona.milter.status import Status, write
+from oborona.stores.signatures.follow import SIGNATURES, STALE
+from oborona.telemetry.status import Status, write
 from tests.letters import CORPUS
 
 Run = Callable[..., Result]

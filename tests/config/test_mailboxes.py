@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from oborona.config import Mailboxes, Settings
 from oborona.errors import ConfigError
-from oborona.milter.mailboxes import maildir_of, open_mailboxes
 from oborona.recheck.mailboxes.doveadm import Doveadm
+from oborona.stores.mailboxes import maildir_of, open_mailboxes
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from oborona import state_files
-from oborona.recheck.ident import from_text
-from oborona.recheck.reading import Reader
+from oborona.ident import from_text
+from oborona.journal.queries import Reader
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from oborona.config import Export
-from oborona.milter.exporting.files import Files, tables
-from oborona.milter.exporting.row import ALLOW, Row, refused
+from oborona.daemon.exporter.files import Files, tables
+from oborona.daemon.exporter.row import ALLOW, Row, refused
 from tests.cli.remembered import run
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from oborona.daemon.reader.frames import Found
 from oborona.message import archives, contents, kinds, signed_data, tnef
 from oborona.message.archives.entry import MAX_ENTRIES, take
 from oborona.message.documents import macros, office, page, paper, pdf
 from oborona.message.documents.compound_file import CompoundFile
 from oborona.message.findings import NAMES, Findings
 from oborona.message.pictures.look import look
-from oborona.milter.reader.frames import Found
 from tests.fuzz.common import known, text_of
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken

@@ -10,29 +10,29 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from oborona.doors import rfc5322 as letter
+from oborona.doors.arguments import text
+from oborona.doors.exim import codec as exim_codec
+from oborona.doors.exim.answer import trouble as exim_trouble
+from oborona.doors.exim.question import question
+from oborona.doors.gather import MAX_HEADERS
+from oborona.doors.http.envelopes import Said, envelope
+from oborona.doors.http.model import AskedGlance, AskedScan, decoded
+from oborona.doors.proxy import login, offers, told
+from oborona.doors.reply import AddHeader, RemoveHeader
+from oborona.doors.smtp import paths
+from oborona.doors.smtp.answers import Answers
+from oborona.doors.smtp.dots import Undotted, dotted
+from oborona.doors.spamd import codec as spamd_codec
+from oborona.doors.spamd.telling import telling
+from oborona.doors.spamd.told import Believing
+from oborona.doors.spamd.told import told as told_by_spamd
 from oborona.errors import PeerError
 from oborona.message import received
-from oborona.milter import letter
-from oborona.milter.arguments import text
-from oborona.milter.engines import clamd, rspamd, spamd
-from oborona.milter.engines.question import LARGEST, MAX_NAME, MAX_SYMBOLS
-from oborona.milter.exim import codec as exim_codec
-from oborona.milter.exim.answer import trouble as exim_trouble
-from oborona.milter.exim.question import question
-from oborona.milter.gather import MAX_HEADERS
-from oborona.milter.http.envelopes import Said, envelope
-from oborona.milter.http.model import AskedGlance, AskedScan, decoded
 from oborona.milter.opensmtpd import lines
-from oborona.milter.proxy import login, offers, told
-from oborona.milter.reply import AddHeader, RemoveHeader
-from oborona.milter.smtp import paths
-from oborona.milter.smtp.answers import Answers
-from oborona.milter.smtp.dots import Undotted, dotted
-from oborona.milter.spamd import codec as spamd_codec
-from oborona.milter.spamd.telling import telling
-from oborona.milter.spamd.told import Believing
-from oborona.milter.spamd.told import told as told_by_spamd
 from oborona.policy.engines import EngineSays
+from oborona.session.engines import clamd, rspamd, spamd
+from oborona.session.engines.question import LARGEST, MAX_NAME, MAX_SYMBOLS
 from oborona.types import Client, Envelope
 
 KEPT = 2048  # octets of a message

@@ -14,6 +14,8 @@ import msgspec
 
 from oborona.errors import PolicyError, StoreError
 from oborona.feedback.weights_file import HEADER_BYTES, Header, WeightsFile, made
+from oborona.journal.evidence import unpacked
+from oborona.journal.rows import unpack
 from oborona.policy.expression import CompiledRules, compile_rules
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
@@ -22,8 +24,6 @@ from oborona.policy.merge import merge
 from oborona.policy.models.final.file import MAGIC, BrokenModel, decode
 from oborona.policy.rules import Rule
 from oborona.policy.scripts.loading import Loaded
-from oborona.recheck.kept import unpacked
-from oborona.recheck.rows import unpack
 from oborona.toml import parse
 from oborona.types import Stage
 from tests.fuzz.common import text_of

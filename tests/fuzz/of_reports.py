@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oborona.milter.delivery import marks
-from oborona.milter.intake.arf import MOST_PERSONS, report
-from oborona.milter.intake.forwarded import MOST_MESSAGES, opened
-from oborona.milter.intake.spoken import named
+from oborona.daemon.intake.arf import MOST_PERSONS, report
+from oborona.daemon.intake.forwarded import MOST_MESSAGES, opened
+from oborona.doors.delivery import marks
+from oborona.feedback.events.spoken import named
 
 KEY = b"f" * 32
 

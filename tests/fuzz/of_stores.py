@@ -7,10 +7,10 @@ import struct
 import zlib
 from typing import Final
 
+from oborona import ident
 from oborona.counters import batch, decode, record
 from oborona.counters.window import BUCKETS_A_DAY, METRICS, SATURATED, bucket_of
 from oborona.errors import StoreVersion
-from oborona.recheck import ident
 from oborona.types import Window
 from tests.fuzz.common import text_of
 

@@ -21,12 +21,12 @@ from oborona.authentication.spf import check_spf
 from oborona.authentication.verify import verify
 from oborona.counters.cluster.layout import SLOTS
 from oborona.counters.cluster.wire import BROKEN, Address, Map, members, redirect
+from oborona.daemon.intake import sieve_codec
 from oborona.dns import Answer, Kind, Outcome, Record
+from oborona.doors.policy_service import codec as policy_codec
 from oborona.errors import PeerError, StoreError
 from oborona.milter import codec as milter_codec
-from oborona.milter.intake import sieve_codec
-from oborona.milter.policy_service import codec as policy_codec
-from oborona.milter.resolver import names, wire
+from oborona.resolver import names, wire
 from tests.fuzz.common import text_of
 from tests.fuzz.of_doors import fed, the_same
 

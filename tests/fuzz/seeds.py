@@ -17,6 +17,7 @@ import msgspec
 from PIL import Image
 
 from oborona.feedback.weights_file import Header
+from oborona.journal.evidence import Kept
 from oborona.message.documents.paper import samples
 from oborona.message.findings import Findings
 from oborona.message.limits import DEFAULT
@@ -27,12 +28,11 @@ from oborona.policy.models.content.calibrate import Calibration
 from oborona.policy.models.final.file import FORMAT, Stored
 from oborona.policy.models.final.summary import Summary
 from oborona.policy.rules import Rule
-from oborona.recheck.kept import Kept
 from oborona.toml import parse
+from tests.daemon.intake.letters import ABUSE, arf, forwarded, spam
 from tests.fuzz import seeds_of_doors, seeds_of_wires
 from tests.message.office_files import compound_file, container, macro_project
 from tests.message.packing import image, tarred, zipped
-from tests.milter.intake.letters import ABUSE, arf, forwarded, spam
 
 TESTS: Final = Path(__file__).parents[1]
 POLICY: Final = TESTS.parent / "etc/policy.d"

@@ -9,7 +9,7 @@ from oborona.counters.batch import encode
 from oborona.counters.buffer import Buffer
 from oborona.counters.record import cells, key_of
 from oborona.counters.window import bucket_of
-from oborona.recheck.ident import to_text
+from oborona.ident import to_text
 from oborona.types import Amounts, Prefix, Shingle
 
 _NOW: Final = 1_795_170_000.0

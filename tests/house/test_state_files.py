@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from oborona import state_files
-from oborona.milter.state import prepare_state
+from oborona.daemon.state import prepare_state
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/oborona"
@@ -105,7 +105,7 @@ def test_no_command_but_the_daemons_loads_a_worker() -> None:
         "import importlib, sys\n"
         f"for name in {names}:\n"
         "    importlib.import_module(name)\n"
-        "    assert 'oborona.milter.worker' not in sys.modules, name\n"
+        "    assert 'oborona.daemon.worker' not in sys.modules, name\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False

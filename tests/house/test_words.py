@@ -12,7 +12,7 @@ import pytest
 from oborona.cli import surface
 from oborona.config import document
 from oborona.config.settings import SECTIONS
-from oborona.milter import metric_catalogue
+from oborona.daemon import metric_catalogue
 from oborona.policy.fact_table import TABLE
 
 OLD = re.compile(

@@ -1,4 +1,4 @@
-"""Writes message/confusables.tsv: every character that `normalise` replaces, and by what.
+"""Writes src/oborona/message/confusables.tsv: every character that `normalise` replaces, and by what.
 
     python tests/message/generate_confusables.py [OUTPUT]      needs the package confusable-homoglyphs (3.3.1: Unicode 15.1)
 

@@ -107,7 +107,7 @@ def test_thousands_in_html_are_bounded() -> None:
 def test_a_worker_loads_no_decoder() -> None:
     """Parsing, hashing and putting in what was seen need none of the libraries that decode and read."""
     code = (
-        "import sys, oborona.message.parse, oborona.message.shingles, oborona.message.pictures.seen, oborona.policy.scan, oborona.milter.worker;"
+        "import sys, oborona.message.parse, oborona.message.shingles, oborona.message.pictures.seen, oborona.policy.scan, oborona.daemon.worker;"
         "print([name for name in ('PIL', 'zxingcpp', 'tesserocr') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

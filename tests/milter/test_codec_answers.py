@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.milter import answers, protocol
-from oborona.milter.protocol import agree
-from oborona.milter.reply import (
+from oborona.doors.reply import (
     MAX_TEXT_LINE,
     MAX_TEXT_LINES,
     AddHeader,
@@ -20,6 +18,9 @@ from oborona.milter.reply import (
     in_order,
     refuse,
 )
+from oborona.milter import encode as answers
+from oborona.milter import protocol
+from oborona.milter.protocol import agree
 from oborona.types import Stage
 
 TEXT = "Message refused as spam"

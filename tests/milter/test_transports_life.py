@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from oborona.config.address import InetAddress, UnixAddress
-from oborona.milter import sockets
+from oborona.daemon import sockets
 from tests.peers.doorman import NAP_S, Doorman, listen
 from tests.peers.mail_server import MailServer
 

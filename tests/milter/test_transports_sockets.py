@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from oborona.config.address import InetAddress, UnixAddress
+from oborona.daemon import sockets
 from oborona.errors import SocketError
-from oborona.milter import sockets
 
 root_only = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can give files away or lack no permission"

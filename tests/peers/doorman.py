@@ -27,12 +27,12 @@ from typing import Any, Final, Self
 import uvloop
 
 from oborona.config.address import InetAddress, UnixAddress
-from oborona.milter import sockets
-from oborona.milter.gather import Gathered
+from oborona.daemon import sockets
+from oborona.doors.gather import Gathered
+from oborona.doors.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.doors.room import Room
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
-from oborona.milter.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
-from oborona.milter.room import Room
 from oborona.types import Client, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -18,9 +18,9 @@ from typing import Final, Self
 
 from oborona.config import Mailboxes as MailboxSettings
 from oborona.config import Recheck, Settings
-from oborona.milter.mailboxes import open_mailboxes
-from oborona.recheck.ident import Numbers, sign, to_text
+from oborona.ident import Numbers, sign, to_text
 from oborona.recheck.mailboxes.model import Letter, Mailboxes
+from oborona.stores.mailboxes import open_mailboxes
 from tests.peers.dovecot import READY_S, SHIPPED
 from tests.peers.dovecot_feedback import MASTER, MASTER_PASSWORD, FeedbackDovecot
 from tests.peers.ports import free_port

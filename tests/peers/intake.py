@@ -17,7 +17,7 @@ from typing import Final, Self
 from oborona import secret, state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored
-from oborona.recheck.ident import sign
+from oborona.ident import sign
 from tests.peers.oborona import PROGRAM, READY_S, SETTINGS, STOP_S
 
 DOMAIN: Final = "example.test"  # of persons

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from oborona.recheck.moves import Decision, Move, Moves, State
-from tests.recheck.entries import NOON
+from tests.journal.entries import NOON
 
 COPIES = 7
 BATCH = 3

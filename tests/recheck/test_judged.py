@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
 from oborona.counters.memory import MemoryCounters
+from oborona.journal import rows
+from oborona.journal.entry import Entry
+from oborona.journal.evidence import Kept, packed, unpacked
 from oborona.message.shingles import Hasher, Type
-from oborona.milter.journaled import entry_of
 from oborona.policy.evidence import Evidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
@@ -24,19 +26,17 @@ from oborona.policy.load import Policy, load_policy
 from oborona.policy.memory import Ageing, Old
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.verdict import Evaluator, Grounds, judge
-from oborona.recheck import rows
 from oborona.recheck.asks import asks
-from oborona.recheck.entry import Entry
 from oborona.recheck.judged import Judge
-from oborona.recheck.kept import Kept, packed, unpacked
 from oborona.recheck.then import NotKept, facts_then, why_not
 from oborona.reputation.dnslists import Listing
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Book, Pin
 from oborona.reputation.subject import Subject
+from oborona.session.journal_entry import entry_of
 from oborona.types import Action, Amounts, Client, Envelope, Pieces, Shingle, Stage, Verdict
+from tests.journal.entries import make_entry
 from tests.policy.test_scan_evidence import Told
-from tests.recheck.entries import make_entry
 
 NOW = 1_795_170_000.0
 ROOT = Path(__file__).resolve().parents[2]

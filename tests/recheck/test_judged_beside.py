@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.milter.delivery.judged import Shows, of_entry
-from oborona.milter.journaled import entry_of
+from oborona.doors.delivery.judged import Shows, of_entry
+from oborona.journal import rows
+from oborona.journal.entry import Entry
+from oborona.journal.evidence import Kept, packed, unpacked, without_counts
 from oborona.policy.engines import EngineSays, Says
 from oborona.policy.evidence import Evidence, Silence
 from oborona.policy.load import Policy
@@ -18,14 +20,12 @@ from oborona.policy.personal import PERSONAL, outcome
 from oborona.policy.ports import View
 from oborona.policy.scan import Scan, again, scan
 from oborona.policy.scan import Site as ScanSite
-from oborona.recheck import rows
 from oborona.recheck.asks import asks
 from oborona.recheck.engine.model import Cause, Taken
-from oborona.recheck.entry import Entry
 from oborona.recheck.judged import Judge
-from oborona.recheck.kept import Kept, packed, unpacked, without_counts
 from oborona.recheck.then import facts_then, why_not
 from oborona.reputation.personal import NOBODY, Kind, Side
+from oborona.session.journal_entry import entry_of
 from oborona.types import Action, Mode, Stage
 from tests.policy.test_engines import (
     ENVELOPE,

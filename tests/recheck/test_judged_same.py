@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from oborona.authentication.model import Identity
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.milter.journaled import entry_of
 from oborona.policy.engines import EngineSays
 from oborona.policy.evidence import Evidence, Silence
 from oborona.policy.fact_table import SCHEMA
@@ -31,6 +30,7 @@ from oborona.recheck.asks import asks
 from oborona.recheck.judged import Judge
 from oborona.reputation.dnslists import Listing
 from oborona.reputation.subject import Subject
+from oborona.session.journal_entry import entry_of
 from oborona.types import Amounts, Finding, RuleHit, Stage, Verdict
 from tests.policy.test_engines import CLEAN, OF, SPAMD, VIRUS, Fixed
 from tests.policy.test_scan_evidence import Told

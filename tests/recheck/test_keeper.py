@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from oborona.recheck.ident import Numbers
-from oborona.recheck.journal import Journal
+from oborona.ident import Numbers
+from oborona.journal.journal import Journal
 from oborona.recheck.keeper import STEP_ROWS, keep
-from tests.recheck.entries import NOON, make_entry
+from tests.journal.entries import NOON, make_entry
 
 DAY_S = 86_400.0
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from oborona.errors import StoreError, StoreVersion
 from oborona.recheck.moves import NOTHING_MOVED, UNDONE_BEFORE, Decision, Move, Moves, Pause, State
-from tests.recheck.entries import NOON
+from tests.journal.entries import NOON
 
 JOE, EVE = "joe@example.test", "eve@example.test"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 import uvloop
 
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 from tests.peers.dns import Zones
 
 TIMEOUT_S = 0.5

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver import Budgeted, Resolver
+from oborona.resolver import Budgeted, Resolver
 from tests.peers.dns import Fault, Zones
 
 Make = Callable[..., Resolver]

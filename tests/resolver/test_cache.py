@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from oborona.dns import Answer, Outcome
-from oborona.milter.resolver.cache import FAILURE_S, MAX_TTL_S, Cache
-from oborona.milter.resolver.chain import failure
+from oborona.resolver.cache import FAILURE_S, MAX_TTL_S, Cache
+from oborona.resolver.chain import failure
 
 
 class Clock:

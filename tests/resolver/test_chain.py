@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver.chain import MAX_LINKS, Chain, failure
-from oborona.milter.resolver.wire import Reply
+from oborona.resolver.chain import MAX_LINKS, Chain, failure
+from oborona.resolver.wire import Reply
 
 A, B, C = b"\1a\0", b"\1b\0", b"\1c\0"
 FOUND = (("192.0.2.1",), 50)

@@ -10,8 +10,8 @@ import dns.message
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver import Resolver, Server
-from oborona.milter.resolver.standing import LAST_S, SILENT, Standing
+from oborona.resolver import Resolver, Server
+from oborona.resolver.standing import LAST_S, SILENT, Standing
 from tests.peers.dns import Fault, Zones
 
 Make = Callable[..., Resolver]

@@ -13,8 +13,8 @@ import dns.message
 import pytest
 
 from oborona.dns import Kind, Outcome
-from oborona.milter.resolver import FollowedServers, Resolver, Server
-from oborona.milter.resolver.following import FAILING
+from oborona.resolver import FollowedServers, Resolver, Server
+from oborona.resolver.following import FAILING
 from tests.peers.dns import Zones
 
 RECORDS = {"example.test": {"A": "192.0.2.1"}}

@@ -14,7 +14,7 @@ import dns.message
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 from tests.peers.dns import Zones
 from tests.resolver.conftest import Far
 

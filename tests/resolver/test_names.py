@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.milter.resolver import names
-from oborona.milter.resolver.names import Malformed
+from oborona.resolver import names
+from oborona.resolver.names import Malformed
 
 LABELS = st.lists(st.binary(min_size=1, max_size=63), min_size=1, max_size=6).filter(
     lambda labels: sum(map(len, labels)) + len(labels) < 255

@@ -8,8 +8,8 @@ import pytest
 
 from oborona.config import Dns
 from oborona.dns import Kind
-from oborona.milter.resolver import Server, open_resolver
-from oborona.milter.resolver.opening import places, system_servers
+from oborona.resolver import Server, open_resolver
+from oborona.resolver.opening import places, system_servers
 from tests.peers.dns import Fault, Zones
 
 HERE = (Server("127.0.0.1"),)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver import Resolver, Server
+from oborona.resolver import Resolver, Server
 from tests.peers.dns import Fault, Zones
 from tests.peers.dns_servers import Rbldnsd, Unbound
 

@@ -9,7 +9,7 @@ import dns.message
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome, Record
-from oborona.milter.resolver import Resolver, Stats
+from oborona.resolver import Resolver, Stats
 from tests.peers.dns import Fault, Values, Zones
 
 Make = Callable[..., Resolver]

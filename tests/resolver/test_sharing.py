@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from oborona.dns import Answer, Kind, Outcome
-from oborona.milter.resolver import Resolver, Server
-from oborona.milter.resolver.chain import Chain
+from oborona.resolver import Resolver, Server
+from oborona.resolver.chain import Chain
 from tests.peers.dns import Fault, Zones
 
 Make = Callable[..., Resolver]

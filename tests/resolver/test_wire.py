@@ -16,8 +16,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oborona.dns import Kind, Record
-from oborona.milter.resolver import names, wire
-from oborona.milter.resolver.names import Malformed
+from oborona.resolver import names, wire
+from oborona.resolver.names import Malformed
 
 ASKED = "Www.Example.test."
 NAME = b"\3www\7example\4test\0"

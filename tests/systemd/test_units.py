@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.confine.reach import ALLOWED
+from oborona.daemon.confine.reach import ALLOWED
 
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "systemd").glob("*.service"))

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from oborona import state_files
 from oborona.counters.stored import open_reader
+from oborona.ident import from_text
+from oborona.journal.queries import Reader
+from oborona.journal.rows import unpack_shingles
 from oborona.message.hashing import Type
-from oborona.recheck.ident import from_text
-from oborona.recheck.reading import Reader
-from oborona.recheck.rows import unpack_shingles
 from oborona.types import Metric, Shingle, Window
 from tests.whole.next_hop import Copy
 

@@ -33,9 +33,9 @@ from typing import Final, Self
 
 from oborona import state_files
 from oborona.config import Settings
-from oborona.milter.personal.store import Store
-from oborona.milter.stores import look
 from oborona.reputation.personal import Kind, Side, Source, entry
+from oborona.stores.counters import look
+from oborona.stores.persons.store import Store
 from tests.peers.dns import Zones
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.config.address import parse_address
-from oborona.milter.letter import fields
+from oborona.doors.rfc5322 import fields
 from tests.letters import GTUBE, corpus
 from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona

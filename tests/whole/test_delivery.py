@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.milter.personal.store import Store
-from oborona.milter.status import read
 from oborona.reputation.personal import Kind, Side, Source, entry
+from oborona.stores.persons.store import Store
+from oborona.telemetry.status import read
 from tests.peers.dns import Zones
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona

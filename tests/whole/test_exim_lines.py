@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.exim.answer import answer, trouble
-from oborona.milter.reply import refuse
+from oborona.doors.exim.answer import answer, trouble
+from oborona.doors.reply import refuse
 from tests.peers.exim_expansions import Expansions, asks, program
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port

@@ -12,9 +12,9 @@ import pytest
 from oborona import state_files
 from oborona.policy.models.final.features import NAME
 from oborona.policy.models.final.file import encode
-from tests.milter.test_final_model import HTML_IS_GOOD, HTML_IS_SPAM
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
+from tests.stores.test_final_model import HTML_IS_GOOD, HTML_IS_SPAM
 from tests.whole.gate import eventually
 
 SENT = 6  # messages, each by a connection of its own: both workers get some

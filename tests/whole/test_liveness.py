@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.heartbeat import LEAST_S
-from oborona.milter.silence import ABORT_S, PATIENT
+from oborona.daemon.silence import ABORT_S, PATIENT
+from oborona.heartbeat import LEAST_S
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from oborona import state_files
-from oborona.milter.personal.store import Store
 from oborona.reputation.personal import Kind, Side, entry
+from oborona.stores.persons.store import Store
 from tests.peers.dns import Zones
 from tests.whole.gate import Gate, eventually
 from tests.whole.signed import publish

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.reader.mails import FEW_WORDS, WORDS, code, drawn, letter
 from tests.peers.dns_servers import Rbldnsd
-from tests.reader.mails import FEW_WORDS, WORDS, code, drawn, letter
 from tests.whole.gate import Gate, eventually
 
 LINKS = "$TTL 60\n:127.0.0.2:listed\ntest\n.casino.example\n"

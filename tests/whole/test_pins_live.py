@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.milter.followed_store import LOOK_S
+from oborona.ident import from_text
+from oborona.journal.queries import Reader
 from oborona.policy.memory import ALL_MAIL
-from oborona.recheck.ident import from_text
-from oborona.recheck.reading import Reader
+from oborona.stores.followed_store import LOOK_S
 from oborona.types import Amounts
 from tests.cli.remembered import run
 from tests.peers.dns import Zones

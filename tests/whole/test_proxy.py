@@ -17,9 +17,9 @@ from typing import Final
 import msgspec
 import pytest
 
-from oborona.milter.entrances import DOOR
-from oborona.milter.status import read
-from tests.milter.proxy.test_clients import write_certificate
+from oborona.daemon.listeners import DOOR
+from oborona.telemetry.status import read
+from tests.doors.proxy.test_clients import write_certificate
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.ports import free_port

@@ -15,8 +15,8 @@ import pytest
 from oborona import secret, state_files
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, Way, What
-from oborona.recheck.ident import from_text, sign
-from tests.milter.intake.letters import ABUSE, arf, forwarded
+from oborona.ident import from_text, sign
+from tests.daemon.intake.letters import ABUSE, arf, forwarded
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix, available
 from tests.whole.gate import eventually

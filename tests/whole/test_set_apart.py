@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.milter.setapart import kept
+from oborona.session.setapart import kept
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
 

@@ -6,7 +6,7 @@ import email
 import re
 
 from oborona import secret
-from oborona.recheck.ident import verify
+from oborona.ident import verify
 from tests.letters import Kind, campaign, corpus, gtube, mixed
 from tests.whole.conftest import Way
 

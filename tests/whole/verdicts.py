@@ -23,12 +23,10 @@ from typing import Final
 
 from oborona.config import Work
 from oborona.counters.memory import MemoryCounters
+from oborona.doors.reply import AddHeader, Reply
+from oborona.doors.rfc5322 import gathered
+from oborona.journal.entry import Entry
 from oborona.message.shingles import Hasher
-from oborona.milter.bench import Bench
-from oborona.milter.letter import gathered
-from oborona.milter.log import logfmt
-from oborona.milter.reply import AddHeader, Reply
-from oborona.milter.session import Session
 from oborona.policy.evidence import Silence
 from oborona.policy.glance import glance
 from oborona.policy.headers import Detail
@@ -36,10 +34,12 @@ from oborona.policy.load import Policy
 from oborona.policy.ports import View
 from oborona.policy.scan import Scan, Site, again
 from oborona.recheck.asks import asks
-from oborona.recheck.entry import Entry
 from oborona.recheck.judged import Judge
 from oborona.recheck.now import facts_now, pieces_of
 from oborona.recheck.then import facts_then
+from oborona.session.services import Bench
+from oborona.session.session import Session
+from oborona.telemetry.log import logfmt
 from oborona.types import Client, Envelope, Stage, Verdict
 from tests.asking import inquirer
 from tests.letters import CORPUS, Kind, Letter, as_it_arrived

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.authentication.model import Dmarc, Identity, Result, Spf
+from oborona.ident import TIME_SHIFT, Numbers
 from oborona.policy.engines import Asked, EngineSays, Remembered
 from oborona.policy.evidence import Evidence, Silence
 from oborona.policy.fact_table import SCHEMA
@@ -18,7 +19,6 @@ from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.ports import Untaught
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
-from oborona.recheck.ident import TIME_SHIFT, Numbers
 from oborona.reputation.dnslists import Listing
 from oborona.reputation.subject import Subject
 from oborona.types import Envelope, RuleHit, Stage

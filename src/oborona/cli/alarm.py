@@ -9,9 +9,9 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.milter.alarm.alarm import open_alarm
-from oborona.milter.alarm.model import Alert, Kind
-from oborona.milter.site_name import site_name
+from oborona.daemon.alarm.alarm import open_alarm
+from oborona.daemon.site_name import site_name
+from oborona.telemetry.alert import Alert, Kind
 
 
 @click.group()

@@ -20,9 +20,7 @@ from oborona.types import Envelope
 
 if TYPE_CHECKING:
     from oborona.config import Loaded
-    from oborona.milter.final_model import FollowedFinal
-    from oborona.milter.places import Places
-    from oborona.milter.reader.desk import Desk
+    from oborona.daemon.reader.desk import Desk
     from oborona.policy.evidence import Inquiry
     from oborona.policy.folders import Folders
     from oborona.policy.load import Policy
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from oborona.policy.signatures import Book
     from oborona.reputation.pins import Book as PinBook
     from oborona.secret import Keys
+    from oborona.stores.final_model import FollowedFinal
+    from oborona.stores.geoip import Places
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
 PATIENCE_S: Final = 60.0  # for the pictures of one message
@@ -93,7 +93,7 @@ class Asked:
     @property
     def policy_folders(self) -> Folders:
         """The policy folders."""
-        from oborona.milter.policy_folders import policy_folders
+        from oborona.stores.policy_folders import policy_folders
 
         return policy_folders(self.loaded.settings.paths)
 
@@ -127,9 +127,9 @@ class Asked:
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
         """What makes the inquiry of each message: the DNS is asked as by the daemon, or nobody."""
-        from oborona.milter.asking import Asking
-        from oborona.milter.site_name import site_name
+        from oborona.daemon.site_name import site_name
         from oborona.policy.evidence import Silence
+        from oborona.session.lookups import Asking
 
         if not dns:
             yield Silence
@@ -143,7 +143,7 @@ class Asked:
 
     def places(self) -> Places:
         """The databases of places; what is wrong with one is a word on standard error."""
-        from oborona.milter.places import Places
+        from oborona.stores.geoip import Places
 
         places = Places(self.loaded.settings.places)
         for error in places.errors.values():
@@ -152,8 +152,8 @@ class Asked:
 
     def final(self) -> FollowedFinal:
         """The final model in force; what is wrong with it is a word on standard error."""
-        from oborona.milter.final_model import FollowedFinal
         from oborona.policy.fact_table import SCHEMA
+        from oborona.stores.final_model import FollowedFinal
 
         final = FollowedFinal(self.state / state_files.FINAL_MODEL, SCHEMA)
         final.look()
@@ -163,9 +163,9 @@ class Asked:
 
     def signatures(self) -> Book:
         """The signatures in force; without the store those of the policy's files, with a word on standard error."""
-        from oborona.milter.signatures.rows import State
-        from oborona.milter.signatures.store import Store
         from oborona.policy.signatures import Book
+        from oborona.stores.signatures.rows import State
+        from oborona.stores.signatures.store import Store
 
         found = list(self.policy().signatures.values())
         path = self.state / state_files.SIGNATURES
@@ -179,8 +179,8 @@ class Asked:
 
     def pins(self) -> PinBook:
         """The pins in force; without their store none, with a word on standard error."""
-        from oborona.milter.pinned.store import Store
         from oborona.reputation.pins import Book
+        from oborona.stores.pins.store import Store
 
         path = self.state / state_files.PINS
         if path.exists():
@@ -194,8 +194,8 @@ class Asked:
     @asynccontextmanager
     async def pictures(self) -> AsyncIterator[Pictures]:
         """Who looks at pictures for a tool: processes of its own, as the reader has them, and patience."""
-        from oborona.milter.reader.desk import Desk, plans
-        from oborona.milter.reader.eyes import Eyes, Nearby
+        from oborona.daemon.reader.desk import Desk, plans
+        from oborona.daemon.reader.eyes import Eyes, Nearby
         from oborona.policy.pictures import Blind
 
         settings = self.loaded.settings.reader
@@ -211,9 +211,9 @@ class Asked:
 
     def _meanings(self, final: FollowedFinal) -> Meanings:
         """Who says what texts mean: the processes that look at pictures, while there are any."""
-        from oborona.milter.reader.frames import Task
-        from oborona.milter.reader.meaning import Meanings as EncodedMeanings
-        from oborona.milter.reader.meaning import NearbyEncoder
+        from oborona.daemon.reader.frames import Task
+        from oborona.daemon.reader.meaning import Meanings as EncodedMeanings
+        from oborona.daemon.reader.meaning import NearbyEncoder
         from oborona.policy.models.meaning import Silent
 
         if self._desk is None or Task.MEAN not in self._desk.pools:
@@ -228,13 +228,13 @@ class Asked:
             pictures: who looks at them; None = nobody.
         """
         from oborona.counters.memory import MemoryCounters
+        from oborona.daemon.site_name import site_name
         from oborona.message.shingles import Hasher
-        from oborona.milter.content_model import Taught
-        from oborona.milter.personal.asked import AskedPersons
-        from oborona.milter.site_name import site_name
-        from oborona.milter.stores import open_stored
         from oborona.policy.pictures import Blind
         from oborona.policy.scan import Site
+        from oborona.stores.content_model import Taught
+        from oborona.stores.counters import open_stored
+        from oborona.stores.persons.asked import AskedPersons
 
         final = self.final()
         hasher = Hasher(self.keys().shingles)

@@ -23,13 +23,13 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.terminal import Terminal
+from oborona.daemon.site_name import site_name
 from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.message.parse import parse
-from oborona.milter.asking import Asking
-from oborona.milter.site_name import site_name
 from oborona.policy.headers import RESULTS_NAME
 from oborona.policy.load import Policy
 from oborona.policy.text import quoted
+from oborona.session.lookups import Asking
 from oborona.types import Envelope
 
 SHOWN: Final = 400  # characters of a record

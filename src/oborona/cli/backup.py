@@ -10,9 +10,9 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
-from oborona.milter.backup.disk import octets_below
-from oborona.milter.backup.restoring import restore as put_back
-from oborona.milter.backup.taking import take
+from oborona.daemon.backup.disk import octets_below
+from oborona.daemon.backup.restoring import restore as put_back
+from oborona.daemon.backup.taking import take
 
 
 @click.command()

@@ -22,8 +22,8 @@ from oborona.counters.picture import picture
 from oborona.counters.stored import StoredCounters
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.milter.stores import open_stored
 from oborona.policy.known import asked as pieces_asked
+from oborona.stores.counters import open_stored
 from oborona.types import Envelope, Metric, Prefix, Shingle, Window
 
 

@@ -15,7 +15,7 @@ from oborona.cli.shingle import type_name
 from oborona.cli.terminal import Terminal
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import Stats
-from oborona.milter.stores import look
+from oborona.stores.counters import look
 
 
 @click.command()

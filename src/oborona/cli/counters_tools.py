@@ -17,7 +17,7 @@ from oborona.counters.apart import verify_apart
 from oborona.counters.compact import compact as compacted
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.milter.stores import check_is_local, open_counters, open_stored
+from oborona.stores.counters import check_is_local, open_counters, open_stored
 from oborona.types import Metric, Prefix, Shingle, Window
 
 

@@ -18,8 +18,8 @@ from oborona.cli.terminal import Terminal
 from oborona.counters.heavy import NOTE_ROOM
 from oborona.counters.top import TOP_LIMIT
 from oborona.message.shingles import Type
-from oborona.milter.stores import open_stored
 from oborona.policy.ports import Totals
+from oborona.stores.counters import open_stored
 from oborona.types import Metric, Prefix, Shingle, Window
 
 _NAMED: Final = {

@@ -19,6 +19,10 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import Source, messages
 from oborona.cli.output import echo
+from oborona.daemon.reader.desk import PICTURES, Desk, missing, plans
+from oborona.daemon.reader.eyes import Eyes, Nearby
+from oborona.daemon.reader.frames import Outcome, Task
+from oborona.daemon.site_name import site_name
 from oborona.message.dissecting import dissection
 from oborona.message.dissection import Dissection, Marked
 from oborona.message.findings import NAMES
@@ -26,10 +30,6 @@ from oborona.message.parse import parse
 from oborona.message.pictures.seen import seen
 from oborona.message.recording import Recorder
 from oborona.message.shingles import shingles
-from oborona.milter.reader.desk import PICTURES, Desk, missing, plans
-from oborona.milter.reader.eyes import Eyes, Nearby
-from oborona.milter.reader.frames import Outcome, Task
-from oborona.milter.site_name import site_name
 from oborona.policy.checks import CHECKS, FINDINGS
 from oborona.policy.checks.context import Context
 from oborona.policy.evidence import Inquiry

@@ -44,7 +44,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.errors import OboronaError, StoreError
-from oborona.recheck.reading import Reader
+from oborona.journal.queries import Reader
 from oborona.sqlite_file import ERRORS
 
 ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks

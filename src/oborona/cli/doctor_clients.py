@@ -11,9 +11,9 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
 from oborona.policy.own import is_local
-from oborona.recheck.entry import Entry
-from oborona.recheck.reading import Reader
 
 LOOKED_AT: Final = 100  # messages
 ENOUGH: Final = 10  # of one private address, before it is told

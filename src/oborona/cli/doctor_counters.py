@@ -16,8 +16,8 @@ from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import UNKNOWN, Stats
 from oborona.errors import ConfigError, StoreError
 from oborona.lock import holder
-from oborona.milter.stores import look, open_stored
 from oborona.policy.memory import ALL_MAIL, OLD_DAYS, days_of, is_young
+from oborona.stores.counters import look, open_stored
 
 LAG_S: Final = 10.0  # a writer at work is a second behind
 

@@ -12,11 +12,12 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.doctor_traffic import ago
 from oborona.cli.report import Report, State
+from oborona.daemon import last_trouble
+from oborona.daemon.watched import HUNG, SERVES
 from oborona.errors import StoreError
 from oborona.lock import holder
-from oborona.milter import last_trouble, status
-from oborona.milter.setapart import kept
-from oborona.milter.watched import HUNG, SERVES
+from oborona.session.setapart import kept
+from oborona.telemetry import status
 
 LATELY_S: Final = 600.0  # a process that died within it is news
 STARTING_S: Final = 20.0  # until every worker has written its status, on a busy machine

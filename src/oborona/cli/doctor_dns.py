@@ -13,10 +13,10 @@ from oborona.cli.report import Report, State
 from oborona.config import Server, Settings, parse_servers
 from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.errors import OboronaError
-from oborona.milter import status
-from oborona.milter.resolver import Resolver, open_resolver, system_servers
 from oborona.reputation.dnslists import DnsList, Health
 from oborona.reputation.dnslists import State as ListState
+from oborona.resolver import Resolver, open_resolver, system_servers
+from oborona.telemetry import status
 
 NOBODY: Final = "oborona-doctor.invalid"  # RFC 6761 section 6.4: nobody has it
 PUBLIC: Final = frozenset(

@@ -12,8 +12,8 @@ from oborona.cli.asked import Asked
 from oborona.cli.knocks import HEARD, Knock, knocks
 from oborona.cli.report import Report, State
 from oborona.config import Address, UnixAddress
-from oborona.milter.entrances import NONE_OPEN, any_open
-from oborona.milter.sockets import closed_folder
+from oborona.daemon.listeners import NONE_OPEN, any_open
+from oborona.daemon.sockets import closed_folder
 
 WAIT_S: Final = 3.0  # for an answer of the daemon or Postfix's tools
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
+from oborona.daemon.site_name import site_name
 from oborona.errors import ConfigError, OboronaError, StoreError
-from oborona.milter import status
-from oborona.milter.engines.asking import Spoken, spoken
-from oborona.milter.site_name import site_name
+from oborona.session.engines.asking import Spoken, spoken
+from oborona.telemetry import status
 
 
 def engines(asked: Asked) -> Iterator[Report]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
-from oborona.milter.exporting.files import ALL
+from oborona.daemon.exporter.files import ALL
 
 ROUNDS: Final = 3  # that may be missed
 SLACK_S: Final = 60.0  # a round takes its time

@@ -13,10 +13,10 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.config import UnixAddress
+from oborona.daemon.intake.desk import EVENTS, REFUSED
+from oborona.doors.tokens import Tokens
 from oborona.errors import ConfigError
-from oborona.milter import status
-from oborona.milter.intake.desk import EVENTS, REFUSED
-from oborona.milter.tokens import Tokens
+from oborona.telemetry import status
 
 WAIT_S: Final = 3.0  # for Dovecot's tools
 WAITING: Final = 100  # files in the spool beyond which somebody should look

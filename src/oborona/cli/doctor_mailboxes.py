@@ -17,9 +17,9 @@ from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.config import Settings
 from oborona.errors import ConfigError, PeerError
-from oborona.milter.mailboxes import imap_server, open_api
 from oborona.recheck.mailboxes.doveadm_api import Api
 from oborona.recheck.mailboxes.imap_session import Session
+from oborona.stores.mailboxes import imap_server, open_api
 
 WAIT_S: Final = 5.0  # for the mail server
 NEEDED: Final = frozenset({"batch", "mailboxCreate"})  # commands of doveadm

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
+from oborona.daemon.trainer.process import WAITING as EVENTS_WAITING
+from oborona.daemon.trainer.trainer import WORDS
 from oborona.errors import OboronaError, StoreError
 from oborona.feedback.store import Store
 from oborona.feedback.weights_file import WeightsFile
-from oborona.milter import status
-from oborona.milter.believing.process import WAITING as EVENTS_WAITING
-from oborona.milter.content_model import WRONG
-from oborona.milter.final_model import read
-from oborona.milter.training import WORDS
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.final.file import decode, version
 from oborona.policy.models.final.model import Forest
+from oborona.stores.content_model import WRONG
+from oborona.stores.final_model import read
+from oborona.telemetry import status
 
 
 def final(asked: Asked) -> Iterator[Report]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
-from oborona.milter.site_name import site_name
+from oborona.daemon.site_name import site_name
 from oborona.policy.own import is_qualified
 
 

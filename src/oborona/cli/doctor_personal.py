@@ -9,9 +9,9 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
-from oborona.milter import status
-from oborona.milter.personal.follow import STALE
-from oborona.milter.personal.store import Store
+from oborona.stores.persons.follow import STALE
+from oborona.stores.persons.store import Store
+from oborona.telemetry import status
 
 
 def personal(asked: Asked) -> Iterator[Report]:

@@ -9,10 +9,10 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
-from oborona.milter import status
-from oborona.milter.pinned.follow import STALE
-from oborona.milter.pinned.store import Store
 from oborona.reputation.pins import Book
+from oborona.stores.pins.follow import STALE
+from oborona.stores.pins.store import Store
+from oborona.telemetry import status
 
 
 def pins(asked: Asked) -> Iterator[Report]:

@@ -9,7 +9,7 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import ConfigError
-from oborona.milter.places import day, files, open_database
+from oborona.stores.geoip import day, files, open_database
 
 OLD_DAYS: Final = 60  # addresses change hands: free databases come out every month at least
 

@@ -11,9 +11,9 @@ from oborona.cli.migration.layout import Copy, copies
 from oborona.cli.policy_files import files
 from oborona.cli.policy_reload import told
 from oborona.cli.report import Report, State
+from oborona.daemon.publisher.telling import CHANGES, REFUSALS, SINCE
 from oborona.errors import PolicyError
-from oborona.milter import status
-from oborona.milter.publishing.telling import CHANGES, REFUSALS, SINCE
+from oborona.telemetry import status
 
 
 def policy_files(asked: Asked) -> Iterator[Report]:

@@ -16,8 +16,8 @@ from oborona.cli.postfix.reach import UnreachedError, leads_to, means, reach
 from oborona.cli.proving import Outcome, prove
 from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.config import Address
+from oborona.daemon.listeners import opened
 from oborona.errors import StoreError
-from oborona.milter.entrances import opened
 
 RESTRICTIONS: Final = tuple(
     f"smtpd_{stage}_restrictions"

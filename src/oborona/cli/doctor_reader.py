@@ -8,9 +8,9 @@ from typing import Final
 
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
-from oborona.milter import status
-from oborona.milter.reader.desk import PROCESSES, WAITING, missing, wanted
-from oborona.milter.reader.frames import Task
+from oborona.daemon.reader.desk import PROCESSES, WAITING, missing, wanted
+from oborona.daemon.reader.frames import Task
+from oborona.telemetry import status
 
 _WANTED: Final = (
     (Task.LOOK, "QR codes in pictures", "codes in pictures and their likeness are not seen"),

@@ -12,8 +12,8 @@ from typing import Final
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.config import Address
+from oborona.doors.delivery.next_hop import NextHop
 from oborona.errors import PeerError
-from oborona.milter.delivery.next_hop import NextHop
 
 WAIT_S: Final = 3.0  # for the door, or Postfix's tools
 

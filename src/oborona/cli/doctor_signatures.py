@@ -9,11 +9,11 @@ from oborona import state_files
 from oborona.cli.asked import Asked
 from oborona.cli.report import Report, State
 from oborona.errors import PolicyError, StoreError
-from oborona.milter import status
-from oborona.milter.signatures.follow import SIGNATURES, STALE
-from oborona.milter.signatures.rows import State as Stands
-from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Flag
+from oborona.stores.signatures.follow import SIGNATURES, STALE
+from oborona.stores.signatures.rows import State as Stands
+from oborona.stores.signatures.store import Store
+from oborona.telemetry import status
 from oborona.types import Mode
 
 

@@ -14,8 +14,8 @@ from oborona.cli.counters_stats import size
 from oborona.cli.report import Report, State
 from oborona.counters.spool import parse_name
 from oborona.errors import StoreError
+from oborona.journal.schema import suspected
 from oborona.lock import holder
-from oborona.recheck.schema import suspected
 from oborona.sqlite_file import closed_on_error, connect
 
 PUT_BACK: Final = (

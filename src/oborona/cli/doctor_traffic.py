@@ -14,7 +14,7 @@ from oborona.cli.postfix.instance import PostfixError, PostfixInstance
 from oborona.cli.postfix.maillog import MailLog, read_log
 from oborona.cli.report import Report, State
 from oborona.errors import StoreError
-from oborona.recheck.reading import Reader
+from oborona.journal.queries import Reader
 
 LATELY_S: Final = 900.0
 SETTLED_S: Final = 10.0  # a message that was taken this moment may not be journaled yet

@@ -10,10 +10,9 @@ from oborona.cli import surface
 from oborona.cli.policy_history import FOLDER, table
 from oborona.cli.policy_schema import schema_text
 from oborona.config import document
+from oborona.doors.http import openapi
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
-from oborona.milter import metrics as exposed
-from oborona.milter.http import openapi
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
@@ -25,6 +24,7 @@ from oborona.policy.facts.declaration import Area
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped import MANIFEST
+from oborona.telemetry import metrics as exposed
 from oborona.types import Metric, Span, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -142,7 +142,7 @@ def _words(names: object) -> str:
 
 def files() -> dict[Path, str]:
     """Return every generated file with its text."""
-    from oborona.milter import metric_catalogue  # noqa: PLC0415 - imports the whole daemon
+    from oborona.daemon import metric_catalogue  # noqa: PLC0415 - imports the whole daemon
 
     return {
         ROOT / "docs/policy/facts.md": facts(),

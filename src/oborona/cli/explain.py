@@ -27,13 +27,13 @@ from oborona.cli.find import asked_query
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import PIPED, Terminal
+from oborona.ident import from_text
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
+from oborona.journal.search import Search
 from oborona.policy.engines import Remembered
 from oborona.policy.scan import scan
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import from_text
 from oborona.recheck.judged import envelope_of
-from oborona.recheck.reading import Reader
-from oborona.recheck.search import Search
 from oborona.recheck.then import facts_then
 from oborona.types import Client, Envelope
 

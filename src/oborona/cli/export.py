@@ -10,8 +10,8 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
-from oborona.milter.exporting.exporter import Exporter
-from oborona.milter.exporting.files import Files, Tables
+from oborona.daemon.exporter.exporter import Exporter
+from oborona.daemon.exporter.files import Files, Tables
 
 
 @click.command()

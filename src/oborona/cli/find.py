@@ -16,8 +16,8 @@ from oborona import state_files
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.recheck.query import BadQuery, Field, Query, moment, parsed
-from oborona.recheck.search import Found, Search
+from oborona.journal.query import BadQuery, Field, Query, moment, parsed
+from oborona.journal.search import Found, Search
 from oborona.types import Action
 
 LIMIT: Final = 20

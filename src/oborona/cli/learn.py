@@ -22,18 +22,18 @@ from oborona.cli.person import person as person_of
 from oborona.cli.personal_stored import note_words
 from oborona.cli.progress import progress
 from oborona.cli.taught import store, wait, warn_without_trainer
+from oborona.daemon.site_name import site_name
+from oborona.daemon.state import prepare_state
 from oborona.errors import StoreError
 from oborona.feedback.believing.entering import Taught, enter
 from oborona.feedback.events.log import Log
 from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
 from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
 from oborona.feedback.word import Heard, Kind, Source, State, Word
+from oborona.ident import verify
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
 from oborona.message.shingles import Hasher
-from oborona.milter.site_name import site_name
-from oborona.milter.state import prepare_state
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import verify
-from oborona.recheck.reading import Reader
 
 AT_ONCE: Final = 50  # words written down in one transaction
 _RESULTS: Final = {

@@ -9,8 +9,8 @@ import click
 from oborona import begun
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.milter.metrics import exposition
-from oborona.milter.status import (
+from oborona.telemetry.metrics import exposition
+from oborona.telemetry.status import (
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,

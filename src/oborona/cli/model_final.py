@@ -16,11 +16,11 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import OboronaError, StoreError
-from oborona.milter.final_model import read
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.models.final.file import Trained, decode, version
 from oborona.policy.models.final.model import Forest
 from oborona.policy.models.final.summary import Catch, Summary
+from oborona.stores.final_model import read
 from oborona.whole_file import write_whole
 
 SHOWN: Final = 15  # features

@@ -15,6 +15,8 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.taught import store
 from oborona.cli.terminal import Terminal, plain
+from oborona.daemon.trainer.process import WAITING
+from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.believing.believer import DECIDED
@@ -22,9 +24,7 @@ from oborona.feedback.figures import Figures, figures
 from oborona.feedback.lessons import Lessons
 from oborona.feedback.weights_file import Header, WeightsFile
 from oborona.feedback.word import Kind, Source
-from oborona.milter import status as said
-from oborona.milter.believing.process import WAITING
-from oborona.milter.training import CHANGED, LEARNED, WORDS
+from oborona.telemetry import status as said
 
 
 @click.command()

@@ -21,13 +21,13 @@ from oborona.cli.model_final import quality_rows
 from oborona.cli.output import echo
 from oborona.cli.sorted_mail import SortedMail, below, indexed
 from oborona.cli.terminal import Terminal
+from oborona.daemon.reader.desk import Desk, plans
+from oborona.daemon.reader.desk import missing as not_there
+from oborona.daemon.reader.frames import Task
+from oborona.daemon.reader.meaning import NearbyEncoder, encoded
 from oborona.feedback.final.meaning import Encode
 from oborona.feedback.final.rehearsal import Rehearsal
 from oborona.feedback.final.train import Training, Untrainable, missing, train
-from oborona.milter.reader.desk import Desk, plans
-from oborona.milter.reader.desk import missing as not_there
-from oborona.milter.reader.frames import Task
-from oborona.milter.reader.meaning import NearbyEncoder, encoded
 from oborona.policy.models.final.examples import Example
 from oborona.policy.models.final.file import encode, version
 from oborona.whole_file import write_whole

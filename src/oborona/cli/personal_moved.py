@@ -16,8 +16,8 @@ from oborona.cli.mailboxes import Unread
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal_stored import person_named, stored
 from oborona.feedback.address_book import MAX_OCTETS, BrokenBook, read_book
-from oborona.milter.personal.store import MAX_CONTACTS, MAX_SAID
 from oborona.reputation.personal import LAXEST, STRICTEST, Entry, Kind, Side, Source, entry, of_octets
+from oborona.stores.persons.store import MAX_CONTACTS, MAX_SAID
 
 FORMAT: Final = "oborona-personal-1"
 MAX_TEXT: Final = 4096  # octets of a text's values: 48 take 432

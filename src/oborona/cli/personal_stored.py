@@ -13,8 +13,8 @@ from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.feedback.personal import Origin, entries
 from oborona.feedback.word import Heard, Word
-from oborona.milter.personal.store import Store
 from oborona.reputation.personal import Entry, mail_address
+from oborona.stores.persons.store import Store
 
 
 @contextmanager

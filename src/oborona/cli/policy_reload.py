@@ -10,9 +10,9 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo
-from oborona.milter.publishing import telling
-from oborona.milter.publishing.asking import Outcome, ask_reload
-from oborona.milter.status import Refusal
+from oborona.daemon.publisher import telling
+from oborona.daemon.publisher.asking import Outcome, ask_reload
+from oborona.telemetry.status import Refusal
 
 PATIENCE_S: Final = 60.0  # of lists of millions of entries
 SHOWN: Final = 100  # characters of a broken line, around the place

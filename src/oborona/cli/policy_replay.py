@@ -19,15 +19,15 @@ from oborona.cli.output import echo_json
 from oborona.cli.policy_replay_shown import as_object, show
 from oborona.cli.progress import progress
 from oborona.cli.span import Span
+from oborona.ident import to_text
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
 from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.personal import Nobody
 from oborona.policy.scan import Scan, Site, scan
 from oborona.recheck.compared import Comparison, Judgement, Pair
-from oborona.recheck.entry import Entry
-from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Again, Judge, given
-from oborona.recheck.reading import Reader
 from oborona.recheck.then import why_not
 from oborona.types import Envelope, Verdict
 

@@ -18,10 +18,10 @@ from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
 from oborona.cli.span import Span
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
 from oborona.policy.decisive import hangs_on
 from oborona.policy.load import Policy
-from oborona.recheck.entry import Entry
-from oborona.recheck.reading import Reader
 from oborona.types import Action, Mode
 
 

@@ -9,8 +9,8 @@ from typing import Final
 from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.events.log import Log
-from oborona.milter.personal.store import Store
 from oborona.policy.traps import Traps
+from oborona.stores.persons.store import Store
 
 MOST_TOLD: Final = 20  # traps; who has more of them has named a domain of people
 SAID: Final = "SELECT DISTINCT person FROM event WHERE person <> ''"  # complaints, pardons, reads

@@ -11,10 +11,10 @@ import click
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.next_steps import what_next
 from oborona.config import Listening, UnixAddress
+from oborona.daemon.listeners import opened
+from oborona.daemon.serve import Role, run
+from oborona.daemon.sockets import closed_folder
 from oborona.errors import ConfigError
-from oborona.milter.entrances import opened
-from oborona.milter.service import Role, run
-from oborona.milter.sockets import closed_folder
 
 
 @click.command()

@@ -11,10 +11,10 @@ import time
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from oborona.doors.probe import MACRO, TOLD, proof
+from oborona.doors.reply import AddHeader, RemoveHeader
 from oborona.errors import PeerError
 from oborona.milter.opensmtpd.link import Link, Said
-from oborona.milter.probe import MACRO, TOLD, proof
-from oborona.milter.reply import AddHeader, RemoveHeader
 
 WAIT_S: Final = 15.0  # above deadline_s of a worker
 GTUBE: Final = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"

@@ -19,10 +19,10 @@ from oborona.cli.owner import as_owner_of
 from oborona.cli.recheck_look import look
 from oborona.cli.span import Span
 from oborona.cli.terminal import Terminal, plain
-from oborona.milter import status as statuses
+from oborona.ident import from_text, to_text
 from oborona.recheck.engine.loop import ALLOWED, MESSAGES, RESUMED_S, WAITING
-from oborona.recheck.ident import from_text, to_text
 from oborona.recheck.moves import Move, Moves, State
+from oborona.telemetry import status as statuses
 
 _OUTCOMES: Final = {"glanced": "quick checks", "unjudged": "could not be judged"}
 

@@ -17,16 +17,16 @@ from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
+from oborona.daemon.keeper.limits import limits_of
+from oborona.daemon.keeper.people import Heard
 from oborona.errors import ConfigError
-from oborona.milter.mailboxes import open_mailboxes
-from oborona.milter.recheck.limits import limits_of
-from oborona.milter.recheck.people import Heard
+from oborona.ident import from_text, time_of, to_text
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.model import Cause, Made, Nothing, Second
 from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
-from oborona.recheck.ident import from_text, time_of, to_text
 from oborona.recheck.mailboxes.model import Done, Letter, Outcome
 from oborona.recheck.moves import Decision, Moves
+from oborona.stores.mailboxes import open_mailboxes
 
 MOST: Final = 2000  # messages of a recipient, the newest
 

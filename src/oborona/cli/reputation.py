@@ -17,7 +17,7 @@ from oborona.cli.reputation_stored import change_object, read, told_change
 from oborona.cli.reputation_top import top
 from oborona.cli.terminal import plain
 from oborona.message.shingles import Hasher
-from oborona.milter.pinned.store import SHOWN
+from oborona.stores.pins.store import SHOWN
 
 
 @click.group()

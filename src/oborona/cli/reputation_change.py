@@ -17,10 +17,10 @@ from oborona.cli.reputation_past import PREFIXES
 from oborona.cli.reputation_stored import keyed, lasting, read, spool, told_pin, written
 from oborona.cli.span import Span
 from oborona.lock import holder
-from oborona.milter.pinned.rows import Change, What
-from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
+from oborona.stores.pins.rows import Change, What
+from oborona.stores.pins.store import LAST_TIME, MAX_TEXT
 
 DAY_S: Final = 86_400
 

@@ -14,8 +14,8 @@ from oborona.cli.output import echo, written
 from oborona.cli.reputation_entity import KINDS
 from oborona.cli.reputation_flagged import Flagged, flagged
 from oborona.cli.reputation_formats import as_cdb, as_cidr, as_json, as_rbldnsd
+from oborona.daemon.site_name import site_name
 from oborona.message.shingles import Type
-from oborona.milter.site_name import site_name
 from oborona.reputation.flag import Flag
 from oborona.whole_file import write_whole
 

@@ -18,10 +18,10 @@ from oborona.cli.reputation_stored import read
 from oborona.counters.window import DAY_S, DAYS
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type
-from oborona.milter.stores import open_stored
 from oborona.policy.ports import Places
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import Pin
+from oborona.stores.counters import open_stored
 from oborona.types import Metric, Shingle, Window
 
 LEAST_ADDRESSES: Final = 2  # with a flag of their own, before their network has one

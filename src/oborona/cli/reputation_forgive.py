@@ -16,13 +16,13 @@ from oborona.cli.reputation_stored import read, spool, written
 from oborona.counters.window import DAY_S, DAYS
 from oborona.feedback.effects import Effects, forgiven_mark
 from oborona.feedback.store import Store
-from oborona.milter.pinned.rows import Change, What
+from oborona.ident import from_text, to_text
+from oborona.journal.entry import Entry, Late
+from oborona.journal.queries import Reader
 from oborona.policy.personal import PERSONAL
 from oborona.policy.ports import CounterCorrector
 from oborona.policy.settling import counts, unsettle
-from oborona.recheck.entry import Entry, Late
-from oborona.recheck.ident import from_text, to_text
-from oborona.recheck.reading import Reader
+from oborona.stores.pins.rows import Change, What
 from oborona.types import Action, Verdict
 
 

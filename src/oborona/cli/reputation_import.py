@@ -19,9 +19,9 @@ from oborona.cli.reputation_formats import FORMAT, Export, Said
 from oborona.cli.reputation_stored import keyed, read, written
 from oborona.cli.span import Span
 from oborona.message.shingles import Hasher
-from oborona.milter.pinned.store import LAST_TIME, MAX_TEXT
 from oborona.reputation.flag import Flag
 from oborona.reputation.pins import MAX_PINS, Pin
+from oborona.stores.pins.store import LAST_TIME, MAX_TEXT
 
 MAX_FILE: Final = 64 << 20  # bytes: far more than there may be pins
 WEEK_S: Final = 7 * 86_400.0  # how long what others say holds, unless it is said again

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import click
 
 from oborona.cli.reputation_entity import Entity, entity_named, entity_of
+from oborona.journal.entry import Entry
+from oborona.journal.queries import Reader
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, Type
-from oborona.recheck.entry import Entry
-from oborona.recheck.reading import Reader
 from oborona.reputation.pins import Pin
 
 

@@ -28,14 +28,14 @@ from oborona.cli.reputation_stored import (
 from oborona.cli.shingle import name_of
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.message.shingles import Hasher, Type
-from oborona.milter.pinned.rows import Change, Note
-from oborona.milter.stores import open_stored
 from oborona.policy.ports import Places
 from oborona.reputation.address import RepIP
 from oborona.reputation.flag import Flag
 from oborona.reputation.judgement.model import Judgement
 from oborona.reputation.pins import Pin
 from oborona.reputation.place import Nowhere
+from oborona.stores.counters import open_stored
+from oborona.stores.pins.rows import Change, Note
 
 COLOURS: Final = {Flag.GOOD: "green", Flag.UNKNOWN: "", Flag.POOR: "yellow", Flag.BAD: "red"}
 LAST: Final = 5  # changes that are shown

@@ -15,7 +15,7 @@ from oborona.cli.output import echo_json
 from oborona.cli.reputation_entity import KINDS
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.counters.stats import Stats
-from oborona.milter.stores import check_is_local, look
+from oborona.stores.counters import check_is_local, look
 from oborona.types import Prefix
 
 BESIDE: Final = {

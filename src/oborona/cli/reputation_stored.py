@@ -18,10 +18,10 @@ from oborona.cli.shingle import name_of
 from oborona.counters.spooled import Spooled
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
-from oborona.milter.pinned.rows import Change, Note, What
-from oborona.milter.pinned.store import Store
-from oborona.milter.stores import open_adding
 from oborona.reputation.pins import Pin
+from oborona.stores.counters import open_adding
+from oborona.stores.pins.rows import Change, Note, What
+from oborona.stores.pins.store import Store
 from oborona.types import Shingle
 
 _DONE: Final = {

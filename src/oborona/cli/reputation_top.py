@@ -26,7 +26,7 @@ from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.counters.heavy import NOTE_ROOM
 from oborona.counters.window import DAY_S, DAYS
 from oborona.message.shingles import Hasher, Type
-from oborona.milter.stores import open_stored
+from oborona.stores.counters import open_stored
 from oborona.types import Metric, Shingle, Window
 
 LOOKED_AT: Final = 2000  # entities whose time-lines are judged: those with the most mail, and the most that speaks against them

@@ -10,9 +10,9 @@ import click
 
 from oborona.cli.asked import Asked, pass_asked
 from oborona.cli.output import echo, echo_json
-from oborona.milter.log import logfmt
-from oborona.milter.setapart import kept
-from oborona.milter.setapart.kept import Suspect
+from oborona.session.setapart import kept
+from oborona.session.setapart.kept import Suspect
+from oborona.telemetry.log import logfmt
 
 
 class Told(NamedTuple):

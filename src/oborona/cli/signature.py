@@ -21,9 +21,9 @@ from oborona.cli.signature_proposals import accept, decline, proposals, propose
 from oborona.cli.signature_shown import as_object, shown_time, stored
 from oborona.cli.signature_tried import found_in_good_mail, test
 from oborona.cli.terminal import Terminal
-from oborona.milter.signatures.rows import Hits, State
 from oborona.policy.signatures import BrokenSignature, Flag, Kind, Signature, Where, checked
 from oborona.policy.signatures.check import LAST_TIME
+from oborona.stores.signatures.rows import Hits, State
 from oborona.types import Mode
 
 _KINDS: Final = click.Choice([kind.value for kind in Kind])

@@ -14,9 +14,9 @@ from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.cli.person import person
 from oborona.cli.signature_shown import stored
-from oborona.milter.signatures.rows import State
 from oborona.policy.signatures import BrokenSignature, Flag, Kind, Signature, checked
 from oborona.policy.signatures.model import MAX_SIGNATURES
+from oborona.stores.signatures.rows import State
 
 MAX_FILE: Final = 128 << 20  # bytes: 200,000 signatures as JSON
 

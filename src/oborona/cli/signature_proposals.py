@@ -24,13 +24,13 @@ from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.milter.signatures.rows import State
-from oborona.milter.stores import open_stored
 from oborona.policy.signatures import Book, Signature
 from oborona.policy.signatures.check import entity
 from oborona.policy.signatures.mining import MAX_MESSAGES, MAX_PROPOSED, Proposal
 from oborona.policy.signatures.mining import proposals as mined
 from oborona.policy.signatures.rarity import COUNTED, Rarity
+from oborona.stores.counters import open_stored
+from oborona.stores.signatures.rows import State
 from oborona.types import Metric, Window
 
 

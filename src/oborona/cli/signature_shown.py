@@ -12,9 +12,9 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.asked import Asked
-from oborona.milter.signatures.rows import Hits
-from oborona.milter.signatures.store import Store
 from oborona.policy.signatures import Signature
+from oborona.stores.signatures.rows import Hits
+from oborona.stores.signatures.store import Store
 
 
 @contextmanager

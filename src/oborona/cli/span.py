@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from oborona.recheck.query import span
+from oborona.journal.query import span
 
 
 class Span(click.ParamType[float]):

@@ -13,7 +13,7 @@ from oborona import lock, state_files
 from oborona.cli.asked import Asked
 from oborona.cli.owner import as_owner_of
 from oborona.feedback.store import Store
-from oborona.milter import status
+from oborona.telemetry import status
 
 LOOK_S: Final = 0.05
 

@@ -12,9 +12,9 @@ from oborona.cli.programs import run
 from oborona.config import parse_servers
 from oborona.config.address import UnixAddress
 from oborona.config.reach import open_listeners
-from oborona.milter import sockets
-from oborona.milter.confine.reach import beyond
-from oborona.milter.resolver import system_servers
+from oborona.daemon import sockets
+from oborona.daemon.confine.reach import beyond
+from oborona.resolver import system_servers
 
 
 @click.group()

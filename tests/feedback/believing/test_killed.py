@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 
 from oborona import state_files
+from oborona.daemon.trainer.lists import PersonalLists
 from oborona.feedback.events.model import Decision, Way, What
-from oborona.milter.believing.lists import PersonalLists
-from oborona.milter.personal.store import Store as Persons
 from oborona.sqlite_file import SharedFile
+from oborona.stores.persons.store import Store as Persons
 from oborona.types import Action
 from tests.feedback.believing.scene import HAM, SPAM, Scene
 

@@ -12,16 +12,19 @@ from typing import Self
 import msgspec
 
 from oborona.counters.memory import MemoryCounters
+from oborona.ident import Numbers, from_text
+from oborona.journal import schema
+from oborona.journal.entry import Entry, Late
+from oborona.journal.index.index import Index
+from oborona.journal.index.pieces import carried
+from oborona.journal.journal import Journal
 from oborona.message.shingles import Hasher
-from oborona.milter.journaled import entry_of
-from oborona.milter.ruled import Ruled
 from oborona.policy.evidence import Silence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.personal import Nobody, Persons
 from oborona.policy.scan import Scan, Site, scan
 from oborona.policy.settling import settle
-from oborona.recheck import schema
 from oborona.recheck.engine.journal import Delivered
 from oborona.recheck.engine.limits import Limits
 from oborona.recheck.engine.loop import IDLE_S, Engine
@@ -29,14 +32,11 @@ from oborona.recheck.engine.model import Cause, Second, Touched
 from oborona.recheck.engine.mover import Mover
 from oborona.recheck.engine.rescoring import Rescorer
 from oborona.recheck.engine.signed import Signed
-from oborona.recheck.entry import Entry, Late
-from oborona.recheck.ident import Numbers, from_text
-from oborona.recheck.index import Index
-from oborona.recheck.index_pieces import carried
-from oborona.recheck.journal import Journal
 from oborona.recheck.mailboxes.model import Done, Letter, Outcome
 from oborona.recheck.moves import Move, Moves
 from oborona.reputation.pins import NoPins, Pins
+from oborona.session.journal_entry import entry_of
+from oborona.session.policy_log import Ruled
 from oborona.types import Amounts, Client, Envelope, Pieces, Shingle
 
 NOW = 1_795_170_000.0

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from oborona.authentication.model import Dmarc, Identity, Result, Spf
+from oborona.journal.entry import Entry
 from oborona.message.hashing import Type
 from oborona.policy.evidence import Evidence
 from oborona.policy.scan import scan
 from oborona.recheck.engine.copies import NOTHING_LEARNED
 from oborona.recheck.engine.model import Cause
-from oborona.recheck.entry import Entry
 from oborona.reputation.flag import Flag as PinFlag
 from oborona.reputation.pins import Book, Pin
 from oborona.types import Action, Client, Envelope, Span

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oborona.journal.entry import Entry
 from oborona.recheck.engine.loop import MESSAGES
 from oborona.recheck.engine.model import Cause, Touched
-from oborona.recheck.entry import Entry
 from oborona.recheck.mailboxes.model import Outcome
 from oborona.recheck.moves import State
 from oborona.types import Action

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from oborona.errors import StoreError
+from oborona.ident import first_at
+from oborona.journal.entry import Late
 from oborona.message.hashing import Hasher, Type
 from oborona.metrics import REGISTRY
 from oborona.policy.signatures import Signature
@@ -13,8 +15,6 @@ from oborona.recheck.engine.clock import LATE_S, Clock
 from oborona.recheck.engine.loop import MESSAGES
 from oborona.recheck.engine.model import Cause
 from oborona.recheck.engine.signed import Signed, shingles_of
-from oborona.recheck.entry import Late
-from oborona.recheck.ident import first_at
 from oborona.recheck.moves import State
 from oborona.reputation.flag import Flag as PinFlag
 from oborona.reputation.personal import Kind as EntryKind

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oborona.counters.memory import MemoryCounters
+from oborona.ident import first_at
 from oborona.message.hashing import Type
 from oborona.recheck.engine.clock import LATE_S, Clock
 from oborona.recheck.engine.loop import MESSAGES
@@ -16,7 +17,6 @@ from oborona.recheck.engine.mover import ARRIVES_S, BATCH, CALLS
 from oborona.recheck.engine.rescoring import Rescorer
 from oborona.recheck.engine.runaway import Runaway
 from oborona.recheck.engine.work import MOST_PIECES
-from oborona.recheck.ident import first_at
 from oborona.recheck.mailboxes.model import Outcome
 from oborona.recheck.moves import State
 from oborona.types import Action, Shingle

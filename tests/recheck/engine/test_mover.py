@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from oborona.errors import StoreFull
+from oborona.journal.entry import Entry
 from oborona.recheck.engine.mover import BATCH, FIRST_RETRY_S, NO_MAILBOXES, TOO_OLD, Mover
-from oborona.recheck.entry import Entry
 from oborona.recheck.mailboxes.model import Outcome
 from oborona.recheck.moves import State
 from tests.recheck.engine.scene import CAMPAIGN, COMPLAINED, Scene, letter, scene

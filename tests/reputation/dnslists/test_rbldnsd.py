@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from oborona.dns import Kind
-from oborona.milter.resolver import Resolver, Server
 from oborona.reputation.dnslists import (
     Asked,
     DnsList,
@@ -20,6 +19,7 @@ from oborona.reputation.dnslists import (
 )
 from oborona.reputation.networks import NOWHERE
 from oborona.reputation.subject import Subject
+from oborona.resolver import Resolver, Server
 from tests.peers.dns_servers import Rbldnsd
 
 ZEN = "$TTL 1\n:127.0.0.2:spam\n127.0.0.2\n9.10.11.0/24 :127.0.0.4:infected\n9.10.11.7 :127.0.0.10:dial-up\n!9.10.11.8\n"

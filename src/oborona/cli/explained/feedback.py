@@ -20,7 +20,7 @@ from oborona.feedback.effects import Effects
 from oborona.feedback.events.log import Log
 from oborona.feedback.events.model import Stored, Way, What
 from oborona.feedback.store import Store
-from oborona.milter.personal.store import Store as Persons
+from oborona.stores.persons.store import Store as Persons
 
 _HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
 

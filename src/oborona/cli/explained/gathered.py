@@ -11,13 +11,13 @@ import msgspec
 from oborona.cli.explained.model import Counted, Lines
 from oborona.cli.shingle import name_of
 from oborona.errors import StoreError, StorePartial
+from oborona.journal.evidence import Rows
 from oborona.policy.fact_table import TABLE
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
 from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.ports import Totals
 from oborona.policy.scan import Site
-from oborona.recheck.kept import Rows
 from oborona.recheck.then import Unkept
 from oborona.types import Metric, Shingle, Window
 

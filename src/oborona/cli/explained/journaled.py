@@ -18,11 +18,11 @@ from oborona.cli.explained.gathered import (
 )
 from oborona.cli.explained.model import Explanation, Side, changes, side_of
 from oborona.cli.explained.pulled import final_parts
+from oborona.ident import to_text
+from oborona.journal.entry import Entry, Late
 from oborona.policy.load import Policy
 from oborona.policy.models.opinion import UNTAUGHT
 from oborona.policy.scan import Site
-from oborona.recheck.entry import Entry, Late
-from oborona.recheck.ident import to_text
 from oborona.recheck.judged import Judge
 from oborona.recheck.now import facts_now, pieces_of
 from oborona.recheck.then import facts_then, why_not

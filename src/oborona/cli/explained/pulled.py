@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 
 from oborona.message.model import Message
-from oborona.milter.content_model import Taught
 from oborona.policy.facts import Facts
 from oborona.policy.models.content.explain import explain
 from oborona.policy.models.final.features import NAME
@@ -16,6 +15,7 @@ from oborona.policy.models.final.model import Forest
 from oborona.policy.models.opinion import Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel
 from oborona.recheck.then import readable
+from oborona.stores.content_model import Taught
 from oborona.types import Envelope, RuleHit
 
 MOST: Final = 20  # features, heaviest first

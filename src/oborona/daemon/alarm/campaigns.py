@@ -1,0 +1,116 @@
+"""Campaigns as workers see them: many messages that are alike, all of a sudden, from many addresses or complained of; and which of them is news.
+
+    worker    `Sightings`: a scanned message with many near-duplicates is noted, each campaign once, in the worker's status
+    keeper    `Campaigns`: what all workers have noted, told once
+
+A text is sudden when the last hour had nearly all of its copies of two weeks.  Copies from few addresses that nobody has complained of are a newsletter, and no news.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from oborona.message.hashing import Type
+from oborona.policy.own import is_own
+from oborona.policy.scan import Scan
+from oborona.telemetry.alert import Alert, Kind, Sighting, plain
+
+SUDDEN: Final = 0.8  # share of a fortnight's copies that the last hour has
+MANY_IPS: Final = 10  # addresses that send it: newsletters come from fewer
+MOST_TEXT: Final = 200  # characters of a peer's text
+MOST_SEEN: Final = 20  # campaigns of a worker's status
+FORGET_S: Final = 3600.0  # without a further copy
+TOLD_S: Final = 86_400.0  # a campaign that was told is no news for so long
+MOST_TOLD: Final = 1000  # that are remembered
+
+
+def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
+    """Return the campaign that a message belongs to; None where there is none, as for most mail.
+
+    Args:
+        scanned: the message.
+        least: copies within an hour.
+        now: Unix seconds.
+    """
+    facts, envelope = scanned.facts, scanned.envelope
+    hour, fortnight = facts.mass_hour or 0, facts.mass_fortnight or 0
+    if hour < least or hour < SUDDEN * fortnight or is_own(envelope):
+        return None
+    ips, complaints, traps = facts.mass_ips or 0, facts.mass_complaints or 0, facts.mass_traps or 0
+    if ips < MANY_IPS and not complaints and not traps:
+        return None
+    name = next((f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == Type.TEMPLATE), "")
+    if not name:
+        return None
+    return Sighting(
+        name=name,
+        time=now,
+        subject=plain(scanned.message.subject[:MOST_TEXT]),
+        sender=plain(envelope.sender[:MOST_TEXT]),
+        client=envelope.client.ip,
+        hour=hour,
+        ips=ips,
+        complaints=complaints,
+        traps=traps,
+        verdict=scanned.verdict.action,
+    )
+
+
+class Sightings:
+    """The campaigns that a worker sees now."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[str, Sighting] = OrderedDict()
+
+    def note(self, found: Sighting) -> None:
+        """Take one; of more than `MOST_SEEN` the one that was silent longest is forgotten."""
+        self._seen[found.name] = found
+        self._seen.move_to_end(found.name)
+        if len(self._seen) > MOST_SEEN:
+            self._seen.popitem(last=False)
+
+    def now(self, now: float) -> tuple[Sighting, ...]:
+        """Return them, the latest last."""
+        return tuple(one for one in self._seen.values() if one.time > now - FORGET_S)
+
+
+class Campaigns:
+    """Which campaigns are news."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[str, float] = OrderedDict()  # by name: when it was seen last
+
+    def news(self, seen: Iterable[Sighting], now: float) -> list[Sighting]:
+        """Return what was not told within a day, each campaign once: its largest sighting.
+
+        Args:
+            seen: by all workers.
+            now: Unix seconds.
+        """
+        largest: dict[str, Sighting] = {}
+        for one in seen:
+            if one.name not in largest or one.hour > largest[one.name].hour:
+                largest[one.name] = one
+        fresh = [one for one in largest.values() if now - self._told.get(one.name, float("-inf")) > TOLD_S]
+        for one in largest.values():
+            self._told[one.name] = now
+            self._told.move_to_end(one.name)
+        while len(self._told) > MOST_TOLD:
+            self._told.popitem(last=False)
+        return sorted(fresh, key=lambda one: -one.hour)
+
+
+def alert(campaign: Sighting) -> Alert:
+    """Return the alert of a campaign that is news."""
+    words = f"{campaign.complaints} complaints, {campaign.traps} traps"
+    return Alert(
+        kind=Kind.CAMPAIGN,
+        title=f"A campaign: {campaign.hour} messages alike within an hour",
+        text=f"From {campaign.ips} addresses; {words}. The latest was judged {campaign.verdict}: {campaign.subject}",
+        time=campaign.time,
+        evidence=msgspec.structs.asdict(campaign),
+    )

@@ -1,0 +1,92 @@
+"""Who sent a report: one of our own people, or somebody.
+
+From is what anybody writes, so it is not asked. The milter has seen the report before us, and signed the id of its entry in the journal: there stands who logged in, or
+which client handed it in. A login is a person's; a client in a network of the site, or on this machine, speaks for whom its MAIL FROM names.  An entry speaks
+for a report only under the mail server's own queue id: an id that was taken out of another message proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from oborona.daemon.intake.loops import Entries
+from oborona.doors.delivery import judged
+from oborona.doors.delivery.judged import Expected
+from oborona.doors.delivery.marks import Marks
+from oborona.errors import StoreError
+from oborona.feedback.events.spoken import person
+from oborona.ident import time_of, verify
+from oborona.journal.entry import Entry
+from oborona.reputation.personal import mail_address
+
+BEHIND_S: Final = (
+    600.0  # that the journal may be behind: until then a mail is put off; later its entry was lost
+)
+
+
+class Reporters:
+    """Knows our own people.
+
+    Args:
+        networks: of the site.
+        template: of the mail address of a login, as of [intake] person.
+    """
+
+    def __init__(self, networks: str, template: str) -> None:
+        self._networks = tuple(map(ip_network, networks.split()))
+        self._template = template
+
+    def ours(self, entry: Entry) -> bool:
+        """Tell whether one of our own people sent a message."""
+        return bool(entry.login) or entry.facts.get("client_own") is True or self._near(entry.client_ip)
+
+    def person(self, entry: Entry) -> str:
+        """Return the mail address of who sent a report; empty where that is none of our own people."""
+        if entry.login:
+            return person(entry.login, self._template)
+        return mail_address(entry.sender) if self._near(entry.client_ip) else ""
+
+    def _near(self, ip: str) -> bool:
+        try:
+            address = ip_address(ip)
+        except ValueError:
+            return False
+        return address.is_loopback or any(address in network for network in self._networks)
+
+
+async def entry_of(
+    entries: Entries,
+    marks: Marks,
+    header: bytes,
+    recipients: Sequence[str],
+    *,
+    key: bytes,
+    expected: Expected,
+    now: float,
+) -> Entry | None:
+    """Return the journal's entry of a mail that was just delivered to us; None where no id of ours, or that of another message, is on it.
+
+    Args:
+        entries: the journal.
+        marks: that its header bears.
+        header: its header block.
+        recipients: of it.
+        key: of the site, for signatures.
+        expected: of the journal.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the journal can't be read, or has not written the entry of what was judged a moment ago.
+    """
+    number = verify(marks.ident, key) if marks.ident else None
+    if number is None:
+        return None
+    entry = await judged.find(entries, number, expected, now)
+    if entry is None:
+        if abs(now - time_of(number)) < BEHIND_S:
+            raise StoreError("the journal has no entry of this mail yet")
+        return None
+    shown = judged.shows(header, "")
+    return entry if any(judged.speaks(entry, shown, marks, one) for one in recipients) else None

@@ -1,0 +1,174 @@
+"""The intake process: the doors where people's words come in, one event loop for all of them, one way to the log of events.
+
+The sockets are opened by the parent, so that who comes while the process is started again waits for it, within their own deadlines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from oborona import secret, state_files
+from oborona.config import Address, Settings, UnixAddress
+from oborona.config import Intake as Asked
+from oborona.daemon import sockets
+from oborona.daemon.intake.desk import Desk
+from oborona.daemon.intake.mail import start_mail
+from oborona.daemon.intake.sieve_door import SieveServer
+from oborona.daemon.intake.spool import Spool
+from oborona.doors.tokens import Tokens
+from oborona.errors import ConfigError
+from oborona.feedback.events.taking import Taking
+from oborona.heartbeat import beating
+from oborona.metrics import REGISTRY, Gauge
+from oborona.telemetry import status
+from oborona.telemetry.reporting import report
+
+GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
+UP: Final = Gauge("oborona_intake_up", "1 while the intake runs.", ())
+
+log = logging.getLogger("oborona.intake")
+
+
+def listen(asked: Asked, listening: ExitStack) -> dict[str, socket.socket]:
+    """Return the listening sockets of the doors that are open, by the setting that opens them.
+
+    Args:
+        asked: [intake].
+        listening: closes them, and takes their files away.
+
+    Raises:
+        ConfigError: a port that anyone on the network may speak on, or tokens that can't be used.
+        SocketError: one can't be opened.
+    """
+    _tokens(asked)
+    addresses: dict[str, Address] = {}
+    if asked.listen:
+        addresses["listen"] = asked.address
+    if asked.http_listen:
+        addresses["http_listen"] = asked.http_address
+    if asked.mail_listen:
+        addresses["mail_listen"] = asked.mail_address
+    opened = {}
+    for name, address in addresses.items():
+        opened[name] = sockets.listen(
+            address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
+        )
+        listening.callback(sockets.close_and_unlink, opened[name])
+    return opened
+
+
+def serve(
+    settings: Settings, state: Path, listeners: Mapping[str, socket.socket], ready: Callable[[], None]
+) -> int:
+    """Be the intake until SIGTERM; return the exit status."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, state, listeners, ready))
+    return os.EX_OK
+
+
+async def _serve(
+    settings: Settings, state: Path, listeners: Mapping[str, socket.socket], ready: Callable[[], None]
+) -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
+    UP.set(1)
+    async with Taking(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
+        desk = Desk(taking, settings.intake.deadline_s)
+        doors.push_async_callback(desk.close)
+        await _open(settings, state, secret.load(state), desk, listeners, doors)
+        chores = [
+            asyncio.create_task(beating()),
+            asyncio.create_task(report(state, partial(_said, desk), log)),
+        ]
+        ready()
+        await stop.wait()
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
+    status.remove_one(state, status.IntakeStatus)
+
+
+async def _open(
+    settings: Settings,
+    state: Path,
+    keys: secret.Keys,
+    desk: Desk,
+    listeners: Mapping[str, socket.socket],
+    doors: AsyncExitStack,
+) -> None:
+    """Open each door; `doors` closes them."""
+    asked = settings.intake
+    if "listen" in listeners:
+        sieve = SieveServer(
+            desk,
+            key=keys.signature,
+            template=asked.person,
+            max_connections=asked.max_connections,
+            allowed=asked.allowed,
+        )
+        await sieve.start(listeners["listen"])
+        doors.push_async_callback(sieve.drain, GRACE_S)
+    if "http_listen" in listeners:
+        from oborona.daemon.intake.http_door import HttpServer  # noqa: PLC0415 - 10 MB, in this process alone
+
+        http = HttpServer(
+            desk,
+            key=keys.signature,
+            tokens=_tokens(asked),
+            max_message_bytes=asked.max_message_bytes,
+            max_connections=asked.max_connections,
+            allowed=asked.allowed,
+        )
+        await http.start(listeners["http_listen"])
+        doors.push_async_callback(http.drain, GRACE_S)
+    if "mail_listen" in listeners:
+        mail = await start_mail(settings, state, keys, desk, listeners["mail_listen"])
+        doors.push_async_callback(mail.drain, GRACE_S)
+    if asked.spool:
+        spool = Spool(Path(asked.spool), desk, key=keys.signature, template=asked.person)
+        doors.push_async_callback(_end, asyncio.create_task(spool.follow()))
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _tokens(asked: Asked) -> Tokens | None:
+    """Return who may use POST /feedback, None where reaching the socket is enough.
+
+    Raises:
+        ConfigError: it can't be told.
+    """
+    if not asked.http_listen:
+        return None
+    if asked.http_token_file:
+        return Tokens(Path(asked.http_token_file))
+    if isinstance(asked.http_address, UnixAddress):
+        return None
+    # every user of this machine reaches its ports, and none of them speaks for the others
+    raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")
+
+
+def _said(desk: Desk) -> status.IntakeStatus:
+    """Return what the intake has to say of itself."""
+    return status.IntakeStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        metrics=REGISTRY.snapshot(),
+        trouble=desk.trouble,
+    )

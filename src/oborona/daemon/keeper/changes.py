@@ -1,0 +1,210 @@
+"""What has changed since the last look that delivered messages may hang on: people's words, signatures, pins, the policy.
+
+Each is followed by a number that its store gives and `recheck.db` remembers, so that a restart passes nothing over; what changed before there was
+a second look is no news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from oborona import state_files
+from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.errors import StoreError
+from oborona.feedback.connection import Connection
+from oborona.feedback.ledger import Ledger
+from oborona.feedback.word import Kind
+from oborona.journal.index.pieces import carried
+from oborona.message.hashing import Hasher
+from oborona.policy.signatures.model import Signature
+from oborona.recheck.engine.model import Cause
+from oborona.recheck.engine.signed import Signed, shingles_of
+from oborona.recheck.moves import Moves
+from oborona.sqlite_file import SharedFile
+from oborona.stores.pins.store import Store as PinStore
+from oborona.stores.signatures.rows import State
+from oborona.stores.signatures.store import Store as SignatureStore
+from oborona.types import Shingle
+
+AT_ONCE: Final = 200  # words of one look
+AGAIN_S: Final = 600.0  # words of the last so many seconds are news for a process that begins: who was killed may not have come to them
+MOST_FRESH: Final = (
+    50_000  # signatures that came lately; beyond, the oldest are as if they had always been there
+)
+
+_Store = TypeVar("_Store", bound=SharedFile)
+
+
+class Change(NamedTuple):
+    """Something that delivered messages may hang on."""
+
+    cause: Cause
+    pieces: tuple[Shingle, ...]  # messages that carry any of these; none = all
+    echo: bool = False  # counts of it may be on their way
+
+
+class Changes:
+    """Follows what changes; one thread at a time looks.
+
+    Args:
+        state: state folder.
+        moves: where it is remembered how far.
+        policy: in force.
+        hasher: holds the site's secret.
+        window_s: signatures older than this were looked for in all mail that may still be moved.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        moves: Moves,
+        policy: PolicyInForce,
+        hasher: Hasher,
+        *,
+        window_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._state = state
+        self._moves = moves
+        self._policy = policy
+        self._hasher = hasher
+        self._window_s = window_s
+        self._clock = clock
+        self._words: Connection | None = None
+        self._signatures: SignatureStore | None = None
+        self._pins: PinStore | None = None
+        self._fresh: dict[str, Signature] = {}
+        self._gone: set[str] = set()
+        self._signed = Signed({}, hasher)
+        self._noted = ""  # version of the policy whose change was told
+        self.failed: StoreError | None = None  # of the last look
+
+    @property
+    def signed(self) -> Signed:
+        """The signatures that came or went lately."""
+        return self._signed
+
+    def look(self) -> list[Change]:
+        """Return what has changed; where a store can't be read (`failed`), what it has is told later, and the others are told all the same."""
+        found: list[Change] = []
+        self.failed = None
+        for part in (self._of_policy, self._of_words, self._of_signatures, self._of_pins):
+            try:
+                found += list(part())
+            except StoreError as error:
+                self.failed = self.failed or error
+        return found
+
+    def close(self) -> None:
+        """Let the stores go."""
+        for one in (self._words, self._signatures, self._pins):
+            if one is not None:
+                one.close()
+        self._words = self._signatures = self._pins = None
+
+    def _of_policy(self) -> Iterator[Change]:
+        before = self._policy.current
+        changed = self._policy.look()
+        policy = self._policy.current
+        if policy is None:
+            return
+        if changed and before is not None:
+            self._file_signatures(before.signatures, policy.signatures)
+        if policy.version == self._noted:
+            return
+        number = int(policy.version, 16)
+        known = self._moves.cursor("policy", -1)
+        if known not in (-1, number):
+            yield Change(Cause.POLICY, ())
+        self._moves.set_cursor("policy", number)
+        self._noted = policy.version
+
+    def _of_words(self) -> Iterator[Change]:
+        new = self._words is None
+        self._words = _opened(self._words, self._state / state_files.FEEDBACK, Connection)
+        if self._words is None:
+            return
+        ledger = Ledger(self._words)
+        place = self._moves.cursor("words", -1)
+        if place < 0 or place > ledger.newest():
+            self._moves.set_cursor("words", ledger.newest())
+            return
+        if new:
+            lately = "SELECT ifnull(min(place), ?) FROM news WHERE time >= ?"
+            ((first,),) = self._words.rows(lately, (place + 1, self._clock() - AGAIN_S))
+            place = min(place, first - 1)
+        found = ledger.news(place, AT_ONCE)
+        for one in found:
+            against = one.wanted is (one.kind is Kind.SPAM)
+            cause = Cause.WORD if against else Cause.PARDON
+            if pieces := carried(one.pieces):
+                yield Change(cause, pieces, echo=True)
+        if found:
+            self._moves.set_cursor("words", found[-1].place)
+
+    def _of_signatures(self) -> Iterator[Change]:
+        new = self._signatures is None
+        self._signatures = _opened(self._signatures, self._state / state_files.SIGNATURES, SignatureStore)
+        if self._signatures is None:
+            return
+        if new:
+            lately = self._clock() - self._window_s
+            self._fresh |= {
+                one.signature.id: one.signature
+                for one in self._signatures.all(State.ACTIVE)
+                if one.signature.created >= lately
+            }
+            self._sign()
+        version, known = self._signatures.version(), self._moves.cursor("signatures", -1)
+        if 0 <= known < version:
+            changes = self._signatures.since(known, self._clock())
+            gone = [self._signatures.get(name).signature for name in changes.gone]
+            for one in gone:
+                self._fresh.pop(one.id, None)
+                self._gone.add(one.id)
+            for one in changes.active:
+                self._fresh[one.id] = one
+                self._gone.discard(one.id)
+            self._sign()
+            pieces = [
+                shingle for one in (*changes.active, *gone) for shingle in shingles_of(one, self._hasher)
+            ]
+            if pieces:
+                yield Change(Cause.SIGNATURE, tuple(pieces))
+        if known != version:
+            self._moves.set_cursor("signatures", version)
+
+    def _of_pins(self) -> Iterator[Change]:
+        self._pins = _opened(self._pins, self._state / state_files.PINS, PinStore)
+        if self._pins is None:
+            return
+        version, known = self._pins.version(), self._moves.cursor("pins", -1)
+        if 0 <= known < version:
+            changes = self._pins.since(known, self._clock())
+            pieces = (*(Shingle(one.type, one.hash) for one in changes.pins), *changes.gone)
+            if pieces:
+                yield Change(Cause.PIN, pieces, echo=True)  # the book of pins is followed beside us
+        if known != version:
+            self._moves.set_cursor("pins", version)
+
+    def _file_signatures(self, before: Mapping[str, Signature], now: Mapping[str, Signature]) -> None:
+        self._fresh |= {name: one for name, one in now.items() if before.get(name) != one}
+        self._gone |= before.keys() - now.keys()
+        self._sign()
+
+    def _sign(self) -> None:
+        for name in list(self._fresh)[: max(0, len(self._fresh) - MOST_FRESH)]:
+            del self._fresh[name]
+        self._signed = Signed(dict(self._fresh), self._hasher, frozenset(self._gone))
+
+
+def _opened(known: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:
+    """Return a store, opened where it was not; None where there is none yet."""
+    if known is not None:
+        return known
+    if not path.exists():
+        return None
+    return kind(path, make=False)

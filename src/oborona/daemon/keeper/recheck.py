@@ -1,0 +1,400 @@
+"""The second look of a running site: everything it works with, opened, followed, and closed again.
+
+    changes ← words, signatures, pins, policy                alarm ← moves that run away, waves of moves
+    changes, index → engine → moves → mover → mailboxes
+
+Each part stands by itself: where a store or the mailboxes can't be used, that part says so, once, and goes on when it can; the others go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+from oborona import secret, state_files
+from oborona.config import Settings
+from oborona.daemon.alarm.alarm import Alarm, open_alarm
+from oborona.daemon.alarm.campaigns import Campaigns, alert
+from oborona.daemon.alarm.waves import Waves
+from oborona.daemon.keeper.changes import Changes
+from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.daemon.keeper.limits import limits_of
+from oborona.daemon.keeper.people import Heard
+from oborona.daemon.keeper.trouble import Trouble
+from oborona.errors import OboronaError, StoreError
+from oborona.ident import to_text
+from oborona.journal.index.index import Index
+from oborona.message.shingles import Hasher
+from oborona.metrics import REGISTRY, Gauge
+from oborona.policy.before import Before
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.memory import Ageing
+from oborona.policy.scan import Site
+from oborona.recheck.engine.journal import Delivered
+from oborona.recheck.engine.loop import Engine
+from oborona.recheck.engine.model import Second
+from oborona.recheck.engine.mover import Mover
+from oborona.recheck.engine.rescoring import Rescorer
+from oborona.recheck.mailboxes.model import Mailboxes
+from oborona.recheck.moves import Moves
+from oborona.stores.counters import open_stored
+from oborona.stores.final_model import FollowedFinal
+from oborona.stores.mailboxes import open_mailboxes
+from oborona.stores.persons.follow import FollowedPersons
+from oborona.stores.pins.follow import FollowedPins
+from oborona.stores.policy_folders import policy_folders
+from oborona.telemetry import status
+from oborona.telemetry.alert import Alert, Kind
+from oborona.telemetry.log import event
+
+LOOK_S: Final = 0.1  # between looks at what has changed
+MOVE_S: Final = 0.25  # between looks at what is to be moved: each is a read of the store, and a reader of mail does not see a quarter of a second
+TROUBLE_S: Final = 5.0  # before the next try
+GRACE_S: Final = 3.0  # at the end, for what is under way
+COLLECT_AFTER: Final = (50_000, 20, 10)  # objects more than before; a batch of messages leaves none behind
+EXAMPLES: Final = 5  # messages that an alert names
+UP: Final = Gauge("oborona_recheck_up", "1 while the recheck of delivered mail runs.", ())
+STUCK: Final = Gauge("oborona_recheck_stuck", "1 while the recheck can't do something.", ())
+
+log = logging.getLogger("oborona.recheck")
+
+
+class SecondLook:
+    """The second look, in one event loop.
+
+    Args:
+        settings: of the site.
+        name: of the site.
+        state: state folder, prepared; the journal is there.
+        mailboxes: None = none are set.
+        alarm: told of waves, and of moves that run away.
+        before: what is known of policies already.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        name: str,
+        state: Path,
+        mailboxes: Mailboxes | None,
+        alarm: Alarm,
+        *,
+        before: Before | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._limits = limits_of(settings)
+        self._name = name
+        self._state = state
+        self._mailboxes = mailboxes
+        self._alarm = alarm
+        self._clock = clock
+        self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
+        self._hasher = Hasher(secret.load(state).shingles)
+        self._persons = FollowedPersons(state / state_files.PERSONS)
+        self._pins = FollowedPins(state / state_files.PINS)
+        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
+        self._heard = Heard(state)
+        self._asked: dict[str, Mapping[str, str]] = {}
+        self._site: Site | None = None
+        self._rescorer: Rescorer | None = None
+        self._made_of: tuple[object, ...] = ()
+        waves = settings.alarm
+        self._campaigns = Campaigns()
+        self._waves = Waves(least=waves.wave_least, times=waves.wave_times)
+        self._troubles = {
+            "judging": Trouble("delivered mail is not judged again", "delivered mail is judged again"),
+            "changes": Trouble("changes are not followed", "changes are followed again"),
+            "moves": Trouble("moves can't be made", "moves are made again"),
+            "campaigns": Trouble("campaigns are not looked for", "campaigns are looked for again"),
+            "report": Trouble("no status for metrics", "there is a status for metrics again"),
+        }
+        self.engine: Engine | None = None
+        self.mover: Mover | None = None
+        UP.set(1)
+        STUCK.set_function(lambda: {(): bool(self.trouble)})
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong now; empty = nothing."""
+        return "; ".join(f"{name}: {one.now}" for name, one in self._troubles.items() if one.now)
+
+    async def run(self, stop: asyncio.Event, index: Index) -> None:
+        """Look until told to stop; what can't be opened now is tried again, and a fault of ours ends nothing else.
+
+        Args:
+            stop: set to end it.
+            index: of the journal; somebody else keeps it up.
+        """
+        try:
+            while not stop.is_set():
+                try:
+                    await self._session(stop, index)
+                except OboronaError as error:
+                    self._troubles["judging"].failed(error)
+                except Exception as error:
+                    log.exception("fault in the recheck")
+                    self._troubles["judging"].failed(error)
+                await _wait(stop, TROUBLE_S)
+        finally:
+            with suppress(StoreError):
+                status.remove_one(self._state, status.SecondStatus)
+            if self._mailboxes is not None:
+                await self._mailboxes.close()
+            await self._alarm.close(GRACE_S)
+
+    async def _session(self, stop: asyncio.Event, index: Index) -> None:
+        """Open everything, and look until told to stop.
+
+        Raises:
+            StoreError: something can't be opened.
+        """
+        moves_path = self._state / state_files.MOVES
+        with (
+            Moves(moves_path) as decides,
+            Moves(moves_path) as makes,
+            Moves(moves_path) as follows,
+            Moves(moves_path) as tells,
+        ):
+            async with await Delivered.open(self._state / state_files.JOURNAL) as journal:
+                changes = Changes(
+                    self._state,
+                    follows,
+                    self._policy,
+                    self._hasher,
+                    window_s=self._limits.window_s,
+                    clock=self._clock,
+                )
+                self._pins.look()
+                self._final.begin()
+                await self._persons.look()
+                self.engine = engine = Engine(
+                    journal=journal,
+                    index=index,
+                    moves=decides,
+                    rescorer=lambda: self._rescorer_now(changes, tells),
+                    limits=self._limits,
+                    asked=self._asked,
+                    stopped=self._stopped,
+                    decided=self._decided,
+                    clock=self._clock,
+                )
+
+                async def message_id(number: int) -> str:
+                    entry = await journal.get(number)
+                    return "" if entry is None else entry.message_id
+
+                self.mover = mover = Mover(
+                    makes,
+                    self._mailboxes,
+                    user=self._settings.mailboxes.owner,
+                    message_id=message_id,
+                    window_s=self._limits.window_s,
+                    clock=self._clock,
+                )
+                await engine.begin()
+                async with AsyncExitStack() as closings:
+                    closings.callback(self._close_site)
+                    closings.push_async_callback(self._persons.close)
+                    closings.callback(self._pins.close)
+                    closings.callback(self._heard.close)
+                    closings.callback(changes.close)
+                    await self._together(stop, engine, mover, changes)
+
+    async def _together(
+        self,
+        stop: asyncio.Event,
+        engine: Engine,
+        mover: Mover,
+        changes: Changes,
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            watching = [
+                group.create_task(one)
+                for one in (self._persons.watch(), self._pins.watch(), self._final.watch())
+            ]
+            steady = [
+                group.create_task(self._again(stop, name, step, pause_s))
+                for name, step, pause_s in (
+                    ("changes", lambda: self._changed(changes, engine), LOOK_S),
+                    ("judging", engine.step, 0.0),
+                    ("moves", lambda: self._move(mover), MOVE_S),
+                    ("report", self._report, status.WRITE_S),
+                    ("campaigns", self._look_for_campaigns, status.WRITE_S),
+                )
+            ]
+            await stop.wait()
+            await asyncio.wait(steady, timeout=GRACE_S)
+            for one in (*watching, *steady):  # a move that is cut off here is made again by the next process
+                one.cancel()
+
+    async def _again(
+        self, stop: asyncio.Event, name: str, step: Callable[[], Awaitable[float]], pause_s: float
+    ) -> None:
+        """Take a step again and again; it returns for how long it wants to rest besides."""
+        trouble = self._troubles[name]
+        while not stop.is_set():
+            try:
+                rest_s = await step()
+            except StoreError as error:
+                trouble.failed(error)
+                await _wait(stop, TROUBLE_S)
+                continue
+            except Exception as error:  # the barrier of this part: the others go on
+                log.exception("fault in %s", name)
+                trouble.failed(error)
+                await _wait(stop, TROUBLE_S)
+                continue
+            trouble.over()
+            await _wait(stop, pause_s + rest_s)
+
+    async def _changed(self, changes: Changes, engine: Engine) -> float:
+        for one in await asyncio.to_thread(changes.look):
+            engine.add(one.cause, one.pieces, echo=one.echo)
+        if changes.failed is not None:
+            raise changes.failed
+        return 0.0
+
+    async def _move(self, mover: Mover) -> float:
+        made = await mover.step()
+        return -MOVE_S if made else 0.0
+
+    async def _report(self) -> float:
+        """Write what there is to say of the second look."""
+        said = status.SecondStatus(
+            pid=os.getpid(),
+            time=time.time(),
+            metrics=REGISTRY.snapshot(),
+            trouble=self.trouble,
+        )
+        await asyncio.to_thread(status.write, self._state, said)
+        return 0.0
+
+    async def _look_for_campaigns(self) -> float:
+        """Raise an alert for what workers see many of, and was not told yet."""
+        now = self._clock()
+        workers = await asyncio.to_thread(status.read, self._state, now)
+        for one in self._campaigns.news((seen for worker in workers for seen in worker.campaigns), now):
+            await self._alarm.raise_(alert(one))
+        return 0.0
+
+    def _rescorer_now(self, changes: Changes, moves: Moves) -> Rescorer | None:
+        """Return who judges by what is in force now; None until there is a policy."""
+        policy, signed = self._policy.current, changes.signed
+        if policy is None:
+            return None
+        if self._site is None:
+            self._site = self._opened()
+        made_of = (policy, signed, self._final.version, self._site)
+        if self._rescorer is None or any(
+            one is not other for one, other in zip(made_of, self._made_of, strict=False)
+        ):
+            self._made_of = made_of
+            gc.unfreeze()  # else a policy that is no longer in force would stay for ever
+            gc.collect()
+            gc.freeze()  # a policy is a million objects, and the collector need not look at them for each few messages
+            gc.set_threshold(*COLLECT_AFTER)
+            self._rescorer = Rescorer(
+                self._site,
+                policy,
+                asked=self._asked,
+                people=self._heard,
+                made=moves,
+                folders=self._limits.folders,
+                signed=signed,
+            )
+        return self._rescorer
+
+    def _opened(self) -> Site:
+        settings = self._settings
+        return Site(
+            name=self._name,
+            hasher=self._hasher,
+            counters=open_stored(settings, self._state),
+            regions=tuple(settings.site.regions.split()),
+            pins=self._pins,
+            persons=self._persons,
+            final=self._final,
+            memory=Ageing(),
+        )
+
+    def _close_site(self) -> None:
+        if self._site is not None:
+            close = getattr(self._site.counters, "close", None)
+            if close is not None:
+                close()
+        self._site = self._rescorer = None
+
+    async def _stopped(self, why: str) -> None:
+        await self._alarm.raise_(
+            Alert(
+                kind=Kind.RUNAWAY,
+                title="Moves of delivered mail have stopped",
+                text=f"{why}.\nLook at `oborona recheck moves`, then `oborona recheck resume` or `oborona recheck discard`.",
+                time=self._clock(),
+                evidence={"why": why},
+            )
+        )
+
+    async def _decided(self, found: Sequence[Second]) -> None:
+        number = sum(len(one.moves) for one in found)
+        wave = self._waves.add("moves", number, self._clock())
+        if wave is None:
+            return
+        examples = [
+            {
+                "id": to_text(one.entry.id),
+                "sender": one.entry.sender,
+                "subject": one.entry.subject,
+                "client": one.entry.client_ip,
+                "why": one.moves[0].why,
+                "score": one.moves[0].score,
+                "line": one.moves[0].line,
+            }
+            for one in found[:EXAMPLES]
+        ]
+        await self._alarm.raise_(
+            Alert(
+                kind=Kind.WAVE,
+                title=f"{wave.level} delivered messages are moved within ten minutes",
+                text=f"Usual are {wave.usual:.0f}. The latest: {examples[0]['why']}.",
+                time=self._clock(),
+                evidence={"level": wave.level, "usual": wave.usual, "examples": examples},
+            )
+        )
+
+
+def open_second(settings: Settings, name: str, state: Path, before: Before | None = None) -> SecondLook:
+    """Return the second look of a site; in the event loop that it will run in.
+
+    Args:
+        settings: of the site.
+        name: of the site.
+        state: state folder, prepared.
+        before: what is known of policies already.
+
+    Raises:
+        ConfigError: the settings of mailboxes or alarm do not suffice.
+        StoreError: there are no keys.
+    """
+    mailboxes = open_mailboxes(settings)
+    if mailboxes is None:
+        event(log, logging.INFO, "no mailboxes are set: what is found is written down, and nothing is moved")
+    alarm = open_alarm(settings, name, time.time)
+    return SecondLook(settings, name, state, mailboxes, alarm, before=before)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(max(0.0, seconds)):
+            await stop.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,56 @@
+"""The keeper as a process: it keeps the journal and its index, and takes the second look."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from oborona.config import Settings
+from oborona.daemon.keeper.journal import keep_all
+from oborona.heartbeat import beating
+from oborona.policy.before import Before
+
+
+def run_keeper(
+    settings: Settings, name: str, state: Path, before: Before | None, ready: Callable[[], None]
+) -> int:
+    """Be the keeper until SIGTERM; return the exit status.
+
+    Args:
+        settings: of the site.
+        name: of the site.
+        state: state folder, prepared.
+        before: what the parent knew of the policy; None = nothing.
+        ready: called when the journal is open.
+
+    Raises:
+        ConfigError: the settings of mailboxes or alarm do not suffice.
+        StoreError: the journal can't be opened.
+    """
+    asyncio.run(_main(settings, name, state, before, ready))
+    return os.EX_OK
+
+
+async def _main(
+    settings: Settings, name: str, state: Path, before: Before | None, ready: Callable[[], None]
+) -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the policy in force is followed
+    look = None
+    if settings.recheck.enabled:
+        # what judges is loaded here: a keeper that only purges stays small
+        from oborona.daemon.keeper.recheck import open_second  # noqa: PLC0415
+
+        second = open_second(settings, name, state, before)
+        look = partial(second.run, stop)
+    alive = asyncio.create_task(beating())
+    try:
+        await keep_all(settings, state, stop, ready, look)
+    finally:
+        alive.cancel()

@@ -1,0 +1,168 @@
+"""Which process tells which metrics, in the order in which `oborona metrics` prints them.
+
+A metric is declared where it is counted; this module points there.  `make docs` writes from it the
+table that `oborona metrics` reads, and docs/operate/monitoring.md.  A part that several processes have is
+listed under the one whose figures are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from oborona.daemon import listeners as entrances
+from oborona.daemon import watched, worker
+from oborona.daemon.alarm import alarm
+from oborona.daemon.intake import desk as intake_desk
+from oborona.daemon.intake import service as intake
+from oborona.daemon.keeper import recheck
+from oborona.daemon.publisher import telling as policy
+from oborona.daemon.reader import client, late
+from oborona.daemon.reader import desk as reader_desk
+from oborona.daemon.reader import pool as reader_pool
+from oborona.daemon.reader import service as reader
+from oborona.daemon.trainer import process as believing
+from oborona.daemon.trainer import trainer
+from oborona.doors.delivery import delivering
+from oborona.feedback.believing import believer
+from oborona.metrics import Histogram, MetricFamily
+from oborona.recheck.engine import loop as recheck_loop
+from oborona.recheck.engine import mover
+from oborona.resolver import stats
+from oborona.session import crowd, verdict_metrics
+from oborona.session import dnsbl as lists
+from oborona.session import traps as trapping
+from oborona.session.engines import engine
+from oborona.session.setapart import flights
+from oborona.stores import content_model, final_model
+from oborona.stores.persons import contacts
+from oborona.stores.persons import follow as persons
+from oborona.stores.pins import follow as pins
+from oborona.stores.signatures import follow as signatures
+from oborona.telemetry import metrics
+from oborona.telemetry.metrics import Described
+
+OF_WORKER: Final = (
+    worker.UP,
+    verdict_metrics.VERDICTS,
+    entrances.DOOR,
+    crowd.BUSY,
+    flights.SET_APART,
+    verdict_metrics.RULE_HITS,
+    verdict_metrics.WOULD,
+    verdict_metrics.SCAN_SECONDS,
+    worker.POLICY,
+    verdict_metrics.AUTHENTICATION,
+    stats.DNS,
+    lists.HEALTHY,
+    lists.QUESTIONS,
+    engine.IS_AWAY,
+    engine.QUESTIONS,
+    engine.SECONDS,
+    delivering.DELIVERIES,
+    delivering.NEXT_HOP,
+    client.PICTURES,
+    late.LATE,
+    late.WAITING,
+    signatures.SIGNATURES,
+    signatures.HITS,
+    content_model.WRONG,
+    final_model.WRONG,
+    final_model.INFO,
+    persons.PERSONS,
+    persons.LOOKS,
+    contacts.LEARNED,
+    trapping.TRAPS,
+    persons.STALE,
+    signatures.STALE,
+    pins.PINS,
+    pins.STALE,
+)
+OF_SERVICE: Final = (watched.SERVES, watched.STARTS, watched.DEATHS, watched.HUNG)
+OF_READER: Final = (
+    reader.UP,
+    reader_desk.PICTURES,
+    reader_pool.SECONDS,
+    reader_pool.STARTED,
+    reader_desk.WAITING,
+    reader_desk.PROCESSES,
+)
+OF_POLICY: Final = (
+    policy.WRONG,
+    policy.STUCK,
+    policy.SINCE,
+    policy.CHANGES,
+    policy.REFUSALS,
+    policy.REFUSED_AT,
+    policy.SECONDS,
+    policy.LATE,
+)
+OF_TRAINER: Final = (
+    trainer.UP,
+    trainer.WORDS,
+    trainer.LEARNED,
+    trainer.CHANGED,
+    trainer.RELEARNING,
+    believer.DECIDED,
+    believing.WAITING,
+    believing.TROUBLE,
+)
+OF_INTAKE: Final = (intake.UP, intake_desk.EVENTS, intake_desk.REFUSED, intake_desk.STUCK)
+OF_RECHECK: Final = (
+    recheck.UP,
+    recheck_loop.MESSAGES,
+    mover.MADE,
+    alarm.ALERTS,
+    recheck_loop.WAITING,
+    recheck_loop.PAUSED,
+    recheck.STUCK,
+)
+
+CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
+    {
+        "worker": OF_WORKER,
+        "service": OF_SERVICE,
+        "reader": OF_READER,
+        "policy": OF_POLICY,
+        "trainer": OF_TRAINER,
+        "intake": OF_INTAKE,
+        "recheck": OF_RECHECK,
+        "store": (metrics.LOST, metrics.OFF),
+    }
+)
+"""By what tells them: a machine has one of each but workers and services.
+
+Of stores their records tell, which `oborona metrics` reads itself.
+"""
+_LEAD: Final = MappingProxyType({"worker": ("worker",)})
+"""Labels before a metric's own: which of the processes says so."""
+
+
+def described() -> dict[str, list[Described]]:
+    """Return all metrics as they are printed."""
+    return {
+        process: [_described(family, _LEAD.get(process, ())) for family in families]
+        for process, families in CATALOGUE.items()
+    }
+
+
+def _described(family: MetricFamily, lead: tuple[str, ...]) -> Described:
+    return Described(
+        name=family.name,
+        kind=family.kind,
+        help=family.help,
+        labels=(*lead, *family.labels),
+        steps=family.steps if isinstance(family, Histogram) else (),
+    )
+
+
+def text() -> str:
+    """Return metrics.json, a line for each metric."""
+    processes = [
+        f'"{process}": [\n' + ",\n".join(msgspec.json.encode(one).decode() for one in families) + "\n]"
+        for process, families in described().items()
+    ]
+    return "{\n" + ",\n".join(processes) + "\n}\n"

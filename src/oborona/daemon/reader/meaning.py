@@ -1,0 +1,93 @@
+"""What a text means, by the reader's encoder and the model in force."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oborona.daemon.reader.desk import Desk
+from oborona.daemon.reader.frames import Outcome, Result, Task
+from oborona.message.model import Message
+from oborona.policy.models.meaning import NUMBERS, probability, text_of
+
+_OCTETS: Final = 4 * NUMBERS  # 32-bit floats, little-endian
+
+Floats = NDArray[np.float32]
+
+
+class Encoding(Protocol):
+    """Who has an encoder."""
+
+    async def send(
+        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> Result:
+        """Return the result of a task, or why there is none; raises nothing, and answers in time."""
+        ...
+
+
+class NearbyEncoder:
+    """An encoder of this command's own.
+
+    Args:
+        desk: that has it; closed by who made it.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def send(
+        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> Result:
+        """Return the result of a task, or why there is none."""
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._desk.ask(task, checksum, octets, urgent=urgent)
+        except TimeoutError:
+            return Result(Outcome.LATE)
+
+
+async def encoded(encoding: Encoding, message: Message, *, urgent: bool, within_s: float) -> Floats | None:
+    """Return the numbers of a message's text; None where there are none to be had in time."""
+    octets = text_of(message)
+    result = await encoding.send(Task.MEAN, sha256(octets).digest(), octets, urgent=urgent, within_s=within_s)
+    if result.outcome is not Outcome.DONE or len(result.found.numbers) != _OCTETS:
+        return None
+    numbers = np.frombuffer(result.found.numbers, "<f4")
+    return numbers if np.isfinite(numbers).all() else None
+
+
+class Meanings:
+    """Satisfies `oborona.policy.models.meaning.Meanings`.
+
+    Args:
+        encoding: the reader.
+        weights: of the linear model in force; None = there is none, and nobody is asked.
+        within_s: seconds that a message may wait.
+        urgent: a mail server waits for the answer.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        weights: Callable[[], Floats | None],
+        *,
+        within_s: float,
+        urgent: bool = True,
+    ) -> None:
+        self._encoding = encoding
+        self._weights = weights
+        self._within_s = within_s
+        self._urgent = urgent
+
+    async def read(self, message: Message) -> float | None:
+        """Return the probability that a message is spam by what it means; None where it is not known in time."""
+        weights = self._weights()
+        if weights is None:
+            return None
+        numbers = await encoded(self._encoding, message, urgent=self._urgent, within_s=self._within_s)
+        return None if numbers is None else probability(weights, numbers)

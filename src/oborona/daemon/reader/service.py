@@ -1,0 +1,159 @@
+"""The reader process: takes pictures from the workers at a socket in the state folder, and answers each with what is in it.
+
+The socket is opened by the parent, so that workers that ask while the reader is started again wait for it, within their own deadlines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona import state_files
+from oborona.config import Reader
+from oborona.config.address import UnixAddress
+from oborona.daemon import sockets
+from oborona.daemon.reader.desk import Desk, missing, plans, wanted
+from oborona.daemon.reader.frames import Answer, Outcome, Question, Result, Task, framed
+from oborona.daemon.reader.streams import BUFFER, receive
+from oborona.errors import PeerError
+from oborona.heartbeat import beating
+from oborona.metrics import REGISTRY, Gauge
+from oborona.telemetry import status
+from oborona.telemetry.log import event
+from oborona.telemetry.reporting import report
+
+IN_FLIGHT: Final = 1000  # questions of one connection that are not answered yet
+UP: Final = Gauge("oborona_reader_up", "1 while the image reader runs.", ())
+_DECODER: Final = msgspec.msgpack.Decoder(Question)
+
+log = logging.getLogger("oborona.reader")
+
+
+def listen(state: Path) -> socket.socket:
+    """Return the reader's listening socket.
+
+    Raises:
+        SocketError: it can't be opened.
+    """
+    return sockets.listen(UnixAddress(str((state / state_files.READER_SOCKET).absolute())), mode=0o600)
+
+
+def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callable[[], None]) -> int:
+    """Be the reader until SIGTERM; return the exit status."""
+
+    async def main() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
+        for task in wanted(settings):
+            if lacks := missing(settings, task):
+                if task is Task.LOOK:
+                    event(log, logging.WARNING, "pictures are not looked at", missing=lacks)
+                else:
+                    event(
+                        log, logging.INFO, "optional, not installed: all else works", task=task, missing=lacks
+                    )
+        desk = Desk(plans(settings), cache_entries=settings.cache_entries)
+        service = Service(desk)
+        UP.set(1)
+        await service.start(listener)
+        chores = [
+            asyncio.create_task(beating()),
+            asyncio.create_task(desk.tend()),
+            asyncio.create_task(report(state, _said, log)),
+        ]
+        ready()
+        await stop.wait()
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
+        await service.close()
+        status.remove_one(state, status.ReaderStatus)
+
+    asyncio.run(main())
+    return os.EX_OK
+
+
+def _said() -> status.ReaderStatus:
+    """Return what the reader has to say of itself."""
+    return status.ReaderStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        metrics=REGISTRY.snapshot(),
+    )
+
+
+class Service:
+    """A desk behind a socket.
+
+    Args:
+        desk: does the work; closed with the service.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self, listener: socket.socket) -> None:
+        """Serve on a listening socket."""
+        self._server = await asyncio.start_unix_server(self._connection, sock=listener, limit=BUFFER)
+
+    async def close(self) -> None:
+        """Take no more, leave what is not finished, end all children."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._desk.close()
+
+    async def _connection(self, stream: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        answering: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                question = _DECODER.decode(await receive(stream))
+                if len(answering) >= IN_FLIGHT:
+                    _send(writer, Answer(question.number, Result(Outcome.REFUSED)))
+                    continue
+                doing = self._desk.begin(
+                    question.task, question.sha256, question.octets, urgent=question.urgent
+                )
+                one = asyncio.create_task(_answer(question.number, doing, writer))
+                del question  # while the next is awaited: its octets may be large
+                answering.add(one)
+                one.add_done_callback(answering.discard)
+        except (EOFError, OSError):
+            pass  # the worker has gone
+        except (PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            event(log, logging.ERROR, "a worker's connection is broken", error=error)
+        except asyncio.CancelledError:
+            pass  # the service stops, and asyncio would log a cancelled connection as a fault
+        finally:
+            self._connections.discard(task)
+            for one in answering:
+                one.cancel()
+            writer.close()
+
+
+async def _answer(number: int, doing: asyncio.Future[Result], writer: asyncio.StreamWriter) -> None:
+    _send(writer, Answer(number, await asyncio.shield(doing)))
+
+
+def _send(writer: asyncio.StreamWriter, answer: Answer) -> None:
+    """Answers are small, and a worker reads all the time: what it does not take stays in memory until it goes."""
+    if not writer.is_closing():
+        writer.write(framed(msgspec.msgpack.encode(answer)))

@@ -1,0 +1,78 @@
+"""People's own lists, as whoever believes reads and writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from oborona import state_files
+from oborona.feedback.personal import Origin
+from oborona.reputation.personal import Entry, Kind, Side, mail_address
+from oborona.stores.persons.store import Store
+
+
+class PersonalLists:
+    """The store of persons; opened when first asked for, to be closed.
+
+    Args:
+        state: the state folder.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / state_files.PERSONS
+        self._store: Store | None = None
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def asked_for(self, person: str, origin: Origin, before: float) -> bool:
+        """Tell whether a person wanted mail from there, by what they had said or done before a time, Unix seconds.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        if not self._path.exists():
+            return False
+        author, sender = mail_address(origin.proved.author), mail_address(origin.proved.sender)
+        wanted = {
+            (Kind.ADDRESS, author),
+            (Kind.SENDER, sender),
+            (Kind.DOMAIN, origin.proved.author_domain),
+            (Kind.LIST, origin.list_id if origin.list_domain else ""),
+        }
+        return any(
+            one.time < before
+            and not one.expired(before)
+            and one.value
+            and (one.kind, one.value) in wanted
+            and (
+                one.side is Side.CONTACT
+                or (one.side is Side.ALLOW and one.beside in ("", origin.list_domain))
+            )
+            for one in self._opened().of(person).entries
+        )
+
+    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
+        """Write down what follows from a word, in the place of what followed from another; twice is once.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        self._opened().say(person, word, entries, replaced=replaced, now=now)
+
+    def take_back(self, words: Sequence[int]) -> None:
+        """Remove what followed from words.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        if words and self._path.exists():
+            self._opened().take_back(words)
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            self._store = Store(self._path)
+        return self._store

@@ -1,0 +1,141 @@
+"""Whoever believes, beside the trainer and in its process: its stores opened, and its trouble said once.
+
+A store that is away stops nothing else: what people say waits in the log of events, and it is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from oborona import secret, state_files
+from oborona.config import Settings
+from oborona.daemon.trainer.journal import Journal
+from oborona.daemon.trainer.lists import PersonalLists
+from oborona.daemon.trainer.proposals import Proposals
+from oborona.errors import StoreError, StoreVersion
+from oborona.feedback.believing.believer import Believer, Kept
+from oborona.feedback.believing.spoken import Keys
+from oborona.feedback.events.log import Log
+from oborona.feedback.store import Store
+from oborona.message.hashing import Hasher
+from oborona.metrics import Gauge
+from oborona.telemetry.log import event
+
+AGAIN_S: Final = 10.0  # before stores in trouble are tried again
+DAY_S: Final = 86_400.0
+WAITING: Final = Gauge(
+    "oborona_events_waiting",
+    "Events that are written down and not decided yet, or whose effects are missing.",
+    (),
+)
+TROUBLE: Final = Gauge(
+    "oborona_events_trouble", "1 while nothing that people say is decided because a store is away.", ()
+)
+
+log = logging.getLogger("oborona.trainer")
+
+
+class Believing:
+    """The believer of a state folder; for one thread, to be closed.
+
+    Args:
+        settings: of the site.
+        state: the state folder.
+        site: our authserv-id.
+        monotonic: seconds that never go back.
+
+    Attributes:
+        trouble: why nothing is decided now; empty = it is.
+    """
+
+    def __init__(
+        self, settings: Settings, state: Path, site: str, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        self._site = site
+        self._monotonic = monotonic
+        self._opened: tuple[ExitStack, Believer, Log] | None = None
+        self._again_at = float("-inf")
+        self.trouble = ""
+        WAITING.set_function(lambda: {(): self.waiting()})
+        TROUBLE.set_function(lambda: {(): bool(self.trouble)})
+
+    def step(self) -> bool:
+        """Do a little of what there is to do; return whether there is more.
+
+        Raises:
+            StoreVersion: a store was written by a newer Oborona.
+        """
+        if self._monotonic() < self._again_at:
+            return False
+        try:
+            if self._opened is None:
+                if not (self._state / state_files.EVENTS).exists():  # nobody has said anything yet
+                    return False
+                self._opened = self._open()
+            busy = self._opened[1].step()
+        except StoreVersion:
+            raise
+        except StoreError as error:
+            if str(error) != self.trouble:
+                event(log, logging.ERROR, "reports wait to be decided", error=error)
+            self.trouble = str(error)
+            self._again_at = self._monotonic() + AGAIN_S
+            self.close()
+            return False
+        if self.trouble:
+            event(log, logging.WARNING, "reports are decided again")
+            self.trouble = ""
+        return busy
+
+    def waiting(self) -> int:
+        """Return how many events are not decided, or lack effects; 0 while that can't be read."""
+        if self._opened is None:
+            return 0
+        try:
+            return sum(self._opened[2].waiting())
+        except StoreError:
+            return 0
+
+    def close(self) -> None:
+        """Let the stores go."""
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            opened[0].close()
+
+    def _open(self) -> tuple[ExitStack, Believer, Log]:
+        learning = self._settings.learning
+        keys = secret.load(self._state)
+        hasher = Hasher(keys.shingles)
+        with ExitStack() as stack:
+            events = stack.enter_context(Log(self._state / state_files.EVENTS))
+            words = stack.enter_context(Store(self._state / state_files.FEEDBACK))
+            journal, lists = Journal(self._state, state_files.JOURNAL), PersonalLists(self._state)
+            stack.callback(journal.close)
+            stack.callback(lists.close)
+            believer = Believer(
+                events,
+                words,
+                journal=journal,
+                lists=lists,
+                proposer=Proposals(self._settings, self._state, hasher)
+                if learning.proposing_people
+                else None,
+                keys=Keys(
+                    hasher=hasher,
+                    feedback=keys.feedback,
+                    site=self._site,
+                    regions=tuple(self._settings.site.regions.split()),
+                ),
+                kept=Kept(raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S),
+                person_weight=learning.person_weight,
+                people=learning.proposing_people,
+                monotonic=self._monotonic,
+            )
+            return stack.pop_all(), believer, events

@@ -1,0 +1,173 @@
+"""The trainer as a process: decides what people say within a tenth of a second, learns it, counts its pieces, and says how it does."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from oborona.config import Settings
+from oborona.counters.spooled import Spooled
+from oborona.daemon.trainer.process import Believing
+from oborona.errors import StoreError, StoreVersion
+from oborona.feedback.counting import Counting
+from oborona.feedback.trainer import Trainer
+from oborona.heartbeat import Stop, beat
+from oborona.metrics import REGISTRY, Gauge
+from oborona.stores.counters import open_adding
+from oborona.telemetry import status
+from oborona.telemetry.log import event
+
+LOOK_S: Final = 0.1  # between looks at what people said
+TROUBLE_S: Final = 10.0  # before the next attempt
+NAME: Final = "trainer"
+DAY_S: Final = 86_400.0
+UP: Final = Gauge("oborona_trainer_up", "1 while the trainer runs.", ())
+WORDS: Final = Gauge(
+    "oborona_model_words",
+    "Labels (spam, ham) by what became of them and what they say; queued: not learned yet.",
+    ("state", "kind"),
+)
+LEARNED: Final = Gauge(
+    "oborona_model_learned", "Messages that the weights of the content model stand on.", ("kind",)
+)
+CHANGED: Final = Gauge(
+    "oborona_model_changed_seconds",
+    "When the weights of the content model last changed, Unix time; 0: never.",
+    (),
+)
+RELEARNING: Final = Gauge(
+    "oborona_model_relearning",
+    "1 while the weights are computed again because labels were taken back.",
+    (),
+)
+
+log = logging.getLogger("oborona.trainer")
+
+
+def train(settings: Settings, state: Path, site: str, ready: Callable[[], None]) -> int:
+    """Be the trainer until SIGTERM; return the exit status.
+
+    Args:
+        settings: of the site.
+        state: the state folder.
+        site: our authserv-id.
+        ready: called once it runs.
+
+    Raises:
+        StoreVersion: the store was written by a newer Oborona.
+    """
+    stop = Stop()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
+    with ExitStack() as closings:
+        closings.callback(status.remove_one, state, status.TrainerStatus)
+        counters = open_adding(settings, state, NAME)
+        closings.callback(_close, counters)
+        believing = Believing(settings, state, site)
+        closings.callback(believing.close)
+        counting = Counting(counters)
+        UP.set(1)
+        ready()
+        trouble = ""
+        while not stop.is_set():
+            try:
+                with_trainer(settings, state, counting, believing, stop, recovered=bool(trouble))
+                trouble = ""
+            except StoreVersion:
+                raise
+            except StoreError as error:
+                if str(error) != trouble:
+                    event(log, logging.ERROR, "nothing is learned, the weights stay as they are", error=error)
+                trouble = str(error)
+                _write(state, _said(believing, trouble=trouble))
+                stop.wait(TROUBLE_S)
+    return os.EX_OK
+
+
+def _close(counters: Spooled) -> None:
+    try:
+        counters.close()
+    except StoreError as error:
+        event(log, logging.ERROR, "the last counts may be lost", error=error)
+
+
+def with_trainer(
+    settings: Settings,
+    state: Path,
+    counting: Counting,
+    believing: Believing,
+    stop: Stop,
+    *,
+    recovered: bool,
+) -> None:
+    """Learn until told to stop.
+
+    Raises:
+        StoreError: a store can't be used.
+    """
+    trainer = Trainer(
+        state,
+        kept=settings.learning.kept,
+        retention_s=settings.learning.retention_days * DAY_S,
+        goes_on=beat,
+    )
+    try:
+        if recovered:
+            event(log, logging.WARNING, "learning goes on")
+        report_at, counting_trouble, relearned = 0.0, "", False
+        while not stop.is_set():
+            busy = believing.step()
+            busy |= trainer.step()
+            try:
+                busy |= bool(counting.step(trainer.lessons, time.time()))
+                counting_trouble = ""
+            except StoreError as error:  # of the counters: learning goes on
+                if str(error) != counting_trouble:
+                    event(log, logging.ERROR, "labels wait to be counted", error=error)
+                counting_trouble = str(error)
+            over = relearned and trainer.relearning is None  # who waited for it looks now
+            relearned = trainer.relearning is not None
+            if over or time.monotonic() >= report_at:
+                report(state, trainer, believing)
+                report_at = time.monotonic() + status.WRITE_S
+            if not busy:
+                stop.wait(LOOK_S)
+    finally:
+        trainer.close()
+
+
+def report(state: Path, trainer: Trainer, believing: Believing) -> None:
+    """Write what the trainer has to say of itself."""
+    header = trainer.header
+    WORDS.replace(trainer.lessons.by_state())
+    LEARNED.set(header.spam, "spam")
+    LEARNED.set(header.ham, "ham")
+    CHANGED.set(header.time)
+    RELEARNING.set(trainer.relearning is not None)
+    _write(state, _said(believing, version=header.version, relearning=trainer.relearning))
+
+
+def _said(
+    believing: Believing, *, version: str = "", relearning: float | None = None, trouble: str = ""
+) -> status.TrainerStatus:
+    return status.TrainerStatus(
+        pid=os.getpid(),
+        time=time.time(),
+        metrics=REGISTRY.snapshot(),
+        version=version,
+        relearning=relearning,
+        trouble=trouble,
+        events_trouble=believing.trouble,
+    )
+
+
+def _write(state: Path, said: status.TrainerStatus) -> None:
+    try:
+        status.write(state, said)
+    except StoreError as error:
+        event(log, logging.WARNING, "no status for metrics", error=error)

@@ -1,0 +1,414 @@
+"""A worker: one event loop that does all the thinking of its share of connections.
+
+    open stores → load the policy in force → probe DNS lists → serve the sockets → until SIGTERM: flush counters, make ready the
+    policy that is offered, probe, report → drain, and listen no more → write what is left
+
+The policy is what the publisher puts in force (`oborona.daemon.publisher`); the policy folder is never read here.  Stores are opened here, after the fork.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+import uvloop
+
+from oborona import secret, state_files
+from oborona.config import Settings
+from oborona.daemon.alarm.campaigns import Sightings, sighted
+from oborona.daemon.closings import Closings
+from oborona.daemon.listeners import DOOR, Entrance
+from oborona.daemon.publisher.follow import FollowedPolicy
+from oborona.daemon.reader.client import Line
+from oborona.daemon.reader.eyes import Eyes
+from oborona.daemon.reader.late import LateReading
+from oborona.daemon.reader.meaning import Meanings as EncodedMeanings
+from oborona.doors.context import Premises, Server
+from oborona.doors.delivery.delivering import Bench as DeliveryBench
+from oborona.doors.delivery.judged import Expected
+from oborona.doors.delivery.server import DeliveryServer
+from oborona.doors.room import Room
+from oborona.errors import StoreError
+from oborona.heartbeat import beating
+from oborona.ident import Numbers
+from oborona.journal.journal import Journal
+from oborona.message.shingles import Hasher
+from oborona.metrics import REGISTRY, Gauge
+from oborona.policy.before import Before
+from oborona.policy.engines import Alone
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.headers import Detail
+from oborona.policy.memory import Ageing
+from oborona.policy.models.meaning import Meanings, Silent
+from oborona.policy.pictures import Blind
+from oborona.policy.ports import CounterReader
+from oborona.policy.scan import Scan, Site
+from oborona.session.crowd import Crowd
+from oborona.session.engines.asking import Beside, open_engines
+from oborona.session.lookups import Asking
+from oborona.session.policy_log import Ruled
+from oborona.session.pulse import Pulse
+from oborona.session.services import Bench
+from oborona.session.session import Session
+from oborona.session.setapart.board import Board
+from oborona.session.setapart.flights import Flights
+from oborona.session.setapart.notes import Notes
+from oborona.session.traps import Trapping
+from oborona.stores.content_model import Taught
+from oborona.stores.counters import open_counters
+from oborona.stores.final_model import FollowedFinal
+from oborona.stores.geoip import Places
+from oborona.stores.persons.contacts import Contacts
+from oborona.stores.persons.follow import FollowedPersons
+from oborona.stores.pins.follow import FollowedPins
+from oborona.stores.policy_folders import policy_folders
+from oborona.stores.signatures.follow import Followed
+from oborona.telemetry import status
+from oborona.telemetry.log import event
+from oborona.telemetry.reporting import report
+
+LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
+LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
+COLLECT_AFTER: Final = (20_000, 20, 10)  # objects more than before, and collections of the younger generation
+
+UP: Final = Gauge("oborona_up", "1 for each worker that runs.", ())
+POLICY: Final = Gauge("oborona_policy_info", "1 for the version of the policy in use.", ("version",))
+
+log = logging.getLogger("oborona.worker")
+
+
+class Flushed(Protocol):
+    """Counters that wait in memory until they are handed over."""
+
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def stuck(self) -> bool: ...
+    def write(self, now: float) -> int: ...
+    def flush(self, now: float) -> int: ...
+
+
+class Worker:
+    """One worker process.
+
+    Args:
+        number: 0 and up; workers that run at once have different ones.
+        settings: of the site.
+        name: authserv-id.
+        state: folder of the stores, and of the policy in force.
+        key: of this service, as the publisher of the policy has it.
+        entrances: what it serves; at least one.
+        before: what the parent knew of the policy when it forked this process; None = nothing.
+        notes: where its supervisor sees what it is judging; None = nobody does.
+        board: what is set apart; None = nothing.
+        delivery: the listening socket of the delivery door, this process's copy; None: it is closed.
+    """
+
+    def __init__(
+        self,
+        *,
+        number: int,
+        settings: Settings,
+        name: str,
+        state: Path,
+        key: bytes,
+        entrances: Sequence[Entrance],
+        before: Before | None = None,
+        notes: Notes | None = None,
+        board: Board | None = None,
+        delivery: socket.socket | None = None,
+    ) -> None:
+        self._number = number
+        self._settings = settings
+        self._name = name
+        self._state = state
+        self._places = Places(settings.places)
+        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
+        self._signatures = Followed(state / state_files.SIGNATURES)
+        self._pins = FollowedPins(state / state_files.PINS)
+        self._persons = FollowedPersons(state / state_files.PERSONS)
+        self._contacts = Contacts(state / state_files.PERSONS, settings.personal.contacts)
+        self._policy = FollowedPolicy(
+            state,
+            number,
+            SCHEMA,
+            key,
+            policy_folders(settings.paths),
+            self._signatures.prepare,
+            before=before,
+        )
+        self._taught = Taught(state / state_files.WEIGHTS, least=settings.learning.min_learned)
+        self._flights = Flights(state, notes, board)
+        self._entrances = entrances
+        self._delivery = delivery
+        self._trapping = Trapping(state / state_files.EVENTS, time.time)
+        self._sightings = Sightings()
+        self._beside: Beside | None = None  # opened in the loop
+        self._stop = asyncio.Event()
+        self._trouble = ""  # of the counters, said once
+        self._turned_away = 0  # adds, at the end of the last trouble
+        self._full = False  # it was said that adds are turned away
+
+    def run(self, ready: Callable[[], None]) -> int:
+        """Serve until SIGTERM; return the exit status."""
+        uvloop.run(self._serve(ready))
+        return os.EX_OK
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self._stop.set)
+        loop.add_signal_handler(signal.SIGINT, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
+        async with Closings(log) as closings:
+            alive = asyncio.create_task(beating())  # from here to the last of what is closed
+            closings.callback(alive.cancel)
+            keys = secret.load(self._state)
+            self._policy.begin()
+            UP.set(1)
+            POLICY.set_function(lambda: {(self._policy.current.version,): 1})
+            journal = await closings.enter_async_context(
+                await Journal.open(self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s)
+            )
+            closings.add(
+                partial(status.remove, self._state, self._number), "status stays behind", logging.WARNING
+            )
+            counters = open_counters(self._settings, self._state, f"worker-{self._number}")
+            closings.add(counters.close, "the last counters may be lost")
+            closings.add(partial(self._flush_once, counters), "the last counters may be lost")
+            await self._open_stores(closings)
+            asking = Asking(self._settings, self._name)
+            closings.add(asking.close, "the resolver can't be closed")
+            line = Line(self._state / state_files.READER_SOCKET)
+            closings.add(line.close, "the connection to the reader can't be closed")
+            site = self._site(keys, counters, line)
+            pulse = Pulse()
+            crowd = Crowd(
+                self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s
+            )
+            numbers = Numbers(self._number)
+            late = LateReading(
+                Eyes(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
+                site,
+                inquire=asking.inquirer,
+                counters=counters,
+                journal=journal.append_late,
+                signed=self._signatures.count,
+                clock=time.time,
+                most=self._settings.reader.late_messages if self._settings.reader.enabled else 0,
+            )
+            closings.add(partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended")
+            bench = Bench(
+                site=site,
+                settings=self._settings.worker,
+                crowd=crowd,
+                flights=self._flights,
+                contact=self._settings.site.contact,
+                detail=Detail(self._settings.headers.reason),
+                policy=self._policy,
+                counters=counters,
+                written=partial(self._write, counters),
+                journal=journal.append,
+                ruled=Ruled(journal).note,
+                numbers=numbers,
+                signing_key=keys.signature,
+                clock=time.time,
+                inquire=asking.inquirer,
+                own=asking.is_own,
+                late=late.add,
+                signed=self._signatures.count,
+                wrote=self._contacts.wrote,
+                sighted=self._sighted,
+                trap=self._trapping.keep,
+                reports=self._settings.intake.reports if self._settings.intake.mail_listen else frozenset(),
+            )
+            await asking.begin(self._policy.current)
+            room = Room(self._settings.worker.max_bodies_bytes)
+            closings.add(pulse.stop, "the pulse can't be stopped")
+            servers: list[Server] = []
+            # where something failed nobody is answered by what is being closed
+            closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
+            for entrance in self._entrances:
+                premises = Premises(
+                    settings=self._settings,
+                    sessions=partial(Session, bench, content=entrance.content),
+                    asker=asking.asker,
+                    name=self._name,
+                    state=self._state,
+                    signing_key=keys.signature,
+                    note=partial(DOOR.inc, entrance.name),
+                    keep=self._trapping.keep,
+                    room=room,
+                )
+                servers.append(await entrance.start(premises, entrance.listener))
+            if self._delivery is not None:
+                servers.append(await self._deliver(self._delivery, keys, journal, numbers, room))
+            _collect_seldom()
+            pulse.start()
+            ready()
+            async with (
+                asyncio.TaskGroup() as chores
+            ):  # a chore that fails ends the worker: the supervisor starts another
+                running = [
+                    chores.create_task(chore)
+                    for chore in (
+                        self._flush(counters),
+                        self._policy.watch(),
+                        asking.watch(lambda: self._policy.current),
+                        self._places.watch(),
+                        self._signatures.watch(),
+                        self._pins.watch(),
+                        self._persons.watch(),
+                        self._contacts.watch(),
+                        self._final.watch(),
+                        report(self._state, partial(self._status, asking), log),
+                    )
+                ]
+                await self._stop.wait()
+                self._policy.leave()
+                await self._drain(servers, self._settings.worker.drain_s)
+                for chore in running:
+                    chore.cancel()
+
+    async def _open_stores(self, closings: Closings) -> None:
+        """Read what is followed, before there is mail, and open what else a scan asks."""
+        closings.add(self._trapping.close, "the log of events can't be closed")
+        closings.add(self._contacts.close, "the last contacts may be lost")
+        closings.add(self._persons.close, "the store of persons can't be closed")
+        await self._persons.look()
+        closings.add(self._pins.close, "the store of manual overrides can't be closed")
+        self._pins.look()
+        closings.add(self._signatures.close, "the last hits of signatures may be lost")
+        self._signatures.begin(self._policy.current.signatures)
+        self._final.begin()
+        self._beside = open_engines(self._settings, self._name)
+        if self._beside is not None:
+            closings.add(self._beside.close, "engines can't be closed")
+
+    async def _drain(self, servers: list[Server], grace_s: float) -> None:
+        """Serve nobody new, and give those who are served so many seconds; once, whoever calls it again."""
+        draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
+        servers.clear()
+        await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
+        for entrance in self._entrances:
+            entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
+        if self._delivery is not None:
+            self._delivery.close()
+        await asyncio.gather(*draining)
+
+    def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
+        asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
+        eyes = Eyes(line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s))
+        return Site(
+            name=self._name,
+            hasher=Hasher(keys.shingles),
+            counters=counters,
+            regions=tuple(self._settings.site.regions.split()),
+            places=self._places,
+            pins=self._pins,
+            persons=self._persons,
+            engines=self._beside or Alone(),
+            signatures=self._signatures,
+            content=self._taught,
+            final=self._final,
+            meanings=self._meanings(line),
+            pictures=eyes if asked.enabled else Blind(),
+            memory=Ageing(),
+        )
+
+    def _meanings(self, line: Line) -> Meanings:
+        wait_s = min(self._settings.reader.meaning_wait_s, self._settings.worker.deadline_s / 2)
+        wanted = self._settings.reader.enabled and self._settings.reader.meaning
+        return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
+
+    async def _deliver(
+        self, listener: socket.socket, keys: secret.Keys, journal: Journal, numbers: Numbers, room: Room
+    ) -> Server:
+        settings = self._settings
+        bench = DeliveryBench(
+            settings=settings.doors.delivery,
+            detail=Detail(settings.headers.reason),
+            name=self._name,
+            signing_key=keys.signature,
+            entries=journal,
+            went=journal.append_went,
+            expected=Expected(
+                retention_s=settings.journal.retention_hours * 3600,
+                wait_s=settings.doors.delivery.journal_wait_s,
+            ),
+            persons=self._persons,
+            policy=lambda: self._policy.current,
+            numbers=numbers,
+            clock=time.time,
+        )
+        server = DeliveryServer(bench, self._state, room)
+        await server.start(listener)
+        return server
+
+    def _sighted(self, scanned: Scan, now: float) -> None:
+        """Note the campaign that a message belongs to, if it is one of many."""
+        found = sighted(scanned, least=self._settings.alarm.wave_least, now=now)
+        if found is not None:
+            self._sightings.note(found)
+
+    async def _flush(self, counters: Flushed) -> None:
+        while True:
+            await asyncio.sleep(self._settings.counters.flush_s)
+            self._flush_once(counters)
+
+    def _flush_once(self, counters: Flushed) -> None:
+        self._told(counters, partial(counters.flush, time.time()))
+
+    def _write(self, counters: Flushed, now: float) -> None:
+        """Have what a message counted survive the death of this process."""
+        self._told(counters, partial(counters.write, now))
+
+    def _told(self, counters: Flushed, hand_over: Callable[[], int]) -> None:
+        """Counts that can't be written wait in memory until that is full; both are said once, and once when it is over."""
+        try:
+            hand_over()
+        except StoreError as error:
+            if str(error) != self._trouble:
+                event(log, logging.ERROR, "counters wait in memory", error=error)
+                self._trouble = str(error)
+            return
+        turned_away = counters.dropped - self._turned_away
+        if turned_away and not self._full:
+            event(log, logging.ERROR, "memory for counters is full, new ones are turned away")
+            self._full = True
+        if (self._trouble or self._full) and not counters.stuck:
+            event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
+            self._trouble, self._turned_away, self._full = "", counters.dropped, False
+
+    def _status(self, asking: Asking) -> status.Status:
+        """Return what this worker has to say of itself."""
+        now = time.time()
+        return status.Status(
+            worker=self._number,
+            pid=os.getpid(),
+            time=now,
+            metrics=REGISTRY.snapshot(),
+            policy=self._policy.current.version,
+            resolvers=asking.servers.servers,
+            dns_trouble=asking.servers.trouble,
+            lists=asking.lists.statuses(),
+            engines={} if self._beside is None else self._beside.status(),
+            campaigns=self._sightings.now(now),
+            final=self._final.version,
+            final_wrong=str(self._final.error or ""),
+        )
+
+
+def _collect_seldom() -> None:
+    """Have the collector look at what messages leave behind, which is next to nothing, and at that alone: policy and stores stay."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)

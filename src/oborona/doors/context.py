@@ -1,0 +1,68 @@
+"""What a worker has for its doors, and what it wants of them; how long a session may take before a door answers in its place."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from oborona.config import Settings, Work
+from oborona.dns import Asker
+from oborona.doors.handler import AskedFactory
+from oborona.doors.reply import Answer
+from oborona.doors.room import Room
+from oborona.feedback.events.model import Event
+from oborona.policy.tables import SLOWEST_S
+
+GUARD_AFTER_S: Final = (
+    5.0  # a transport waits this much longer than a session may take: the session answers first
+)
+STAGES_AT_ONCE: Final = 3  # that one question may be the first word of: connect, sender, recipient
+
+
+class Server(Protocol):
+    """What serves a door in a worker's loop."""
+
+    async def drain(self, grace_s: float) -> None:
+        """Take no new connections, end those that are idle, wait for the others, cut them after the grace.
+
+        The listening socket is not used any more from its first await on.
+        """
+        ...
+
+
+class Premises(NamedTuple):
+    """What a worker has for a door."""
+
+    settings: Settings
+    sessions: AskedFactory
+    asker: Callable[[], Asker]  # of the DNS, with the budget of one connection
+    name: str  # ours, as others see it
+    state: Path  # folder of the stores
+    signing_key: bytes  # of X-Mras-Id
+    note: Callable[
+        [str], None
+    ]  # counts what became of a request or a connection, under a short name, for metrics
+    keep: Callable[
+        [Event], Awaitable[bool]
+    ]  # writes down what somebody says of a message; tells whether it is on the disk
+    room: Room  # for messages that come in or are judged
+
+
+Start = Callable[[Premises, socket.socket], Awaitable[Server]]
+
+
+def failure(work: Work) -> Answer:
+    """Return what is answered where a session gives no answer."""
+    return Answer.TEMPFAIL if work.on_failure == "tempfail" else Answer.CONTINUE
+
+
+def guard_s(work: Work) -> float:
+    """Return how long a session may take over one command or one message, in seconds."""
+    return max(work.deadline_s, work.command_deadline_s + SLOWEST_S) + GUARD_AFTER_S
+
+
+def glance_guard_s(work: Work) -> float:
+    """Return how long a session may take over a question that is several stages at once, in seconds; it slows a client down once."""
+    return STAGES_AT_ONCE * work.command_deadline_s + SLOWEST_S + GUARD_AFTER_S

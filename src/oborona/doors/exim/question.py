@@ -1,0 +1,146 @@
+"""What a request of Exim asks: at which stage, about whom, and about which message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from oborona.doors import arguments
+from oborona.doors.arguments import text
+from oborona.doors.exim.codec import WORDS, Request, Word
+from oborona.doors.gather import Gathered
+from oborona.doors.rfc5322 import fields, gathered
+from oborona.errors import PeerError
+from oborona.types import Envelope, Stage
+
+MAX_TAKEN: Final = 10_000  # recipients of one message; no rule asks beyond it
+
+_STAGES: Final = {  # how far SMTP has come at a word
+    Word.CONNECT: Stage.CONNECT,
+    Word.HELO: Stage.CONNECT,  # it is judged with the sender
+    Word.AUTH: Stage.CONNECT,
+    Word.MAIL: Stage.SENDER,
+    Word.RCPT: Stage.RECIPIENT,
+    Word.DATA: Stage.SENDER,  # where the message itself is not told
+}
+_NEEDED: Final = {Word.HELO: "helo", Word.AUTH: "auth", Word.MAIL: "from", Word.RCPT: "rcpt"}
+# what is quoted may have commas of its own
+_PIECE: Final = re.compile(r'\\.|"|[,\n]|[^\\",\n]+|\\', re.DOTALL)
+
+
+class Question(NamedTuple):
+    """A request in our own words."""
+
+    stage: Stage
+    reached: Stage | None  # how far SMTP has come, where that is further
+    after: Stage | None  # that was asked about before
+    envelope: Envelope
+    port: str  # of ours, where the client came in
+    message: Gathered | None  # None: judge what is known without it
+
+
+def question(request: Request, limit_bytes: int) -> Question:
+    """Return what a request asks, any but a ping.
+
+    Args:
+        request: as the codec gives it.
+        limit_bytes: of a message that are kept.
+
+    Raises:
+        PeerError: a field is missing or makes no sense.
+    """
+    word, said = request
+    needed = _NEEDED.get(word, "")
+    if needed and needed not in said:
+        raise PeerError(f"{word} without {needed}")
+    envelope = _envelope(word, said)
+    # what speaks against one recipient of several is nothing to the others
+    alone = word is Word.DATA and len(envelope.recipients) == 1
+    return Question(
+        stage=Stage.RECIPIENT if alone else _STAGES[word],
+        reached=Stage.CONTENT if word is Word.DATA else None,
+        after=_after(said),
+        envelope=envelope,
+        port=_said(said, "ours"),
+        message=_message(said, limit_bytes) if word is Word.DATA and "headers" in said else None,
+    )
+
+
+def _after(said: Mapping[str, bytes]) -> Stage | None:
+    name = _said(said, "after")
+    if not name:
+        return None
+    word = WORDS.get(name)
+    if word is None or word not in _STAGES or word is Word.DATA:
+        raise PeerError(f"after no such command: {name[:40]}")
+    return _STAGES[word]
+
+
+def _envelope(word: Word, said: Mapping[str, bytes]) -> Envelope:
+    client = arguments.client(_said(said, "name"), _said(said, "ip"), _number(said, "port", 65_535))
+    if word is Word.RCPT:
+        # those before it are known by their number alone
+        recipients = (_said(said, "rcpt"),) * (_number(said, "count", MAX_TAKEN) + 1)
+    else:
+        recipients = _listed(_said(said, "rcpts"))
+    return Envelope(
+        client=client,
+        helo=_said(said, "helo"),
+        sender=_said(said, "from"),
+        recipients=recipients,
+        login=_said(said, "auth"),
+        queue_id=_said(said, "id"),
+    )
+
+
+def _message(said: Mapping[str, bytes], limit_bytes: int) -> Gathered:
+    """Return a message as far as Exim shows it; what it does not show is counted, as with one that is too large."""
+    head = said["headers"]
+    if head and not head.endswith(b"\n"):
+        head += b"\n"
+    head = _without_ours(head, said.get("id", b""))
+    shown = b"%b\n%b" % (head, said.get("body", b""))
+    message = gathered(shown, limit_bytes)
+    size = _number(said, "size", 1 << 40)
+    if size > len(shown):  # Exim counts line ends as one octet, and its own Received not at all
+        return msgspec.structs.replace(message, size=max(size, message.size), truncated=True)
+    return message
+
+
+def _without_ours(head: bytes, queue_id: bytes) -> bytes:
+    """Return a header block without the Received of the Exim that asks: it is on top already, and other mail servers write theirs later."""
+    first = next(fields(head), None)
+    if first is None or not queue_id or first.name.lower() != b"received" or queue_id not in first.value:
+        return head
+    return head[first.end :]
+
+
+def _listed(recipients: str) -> tuple[str, ...]:
+    """Return the addresses of a list parted by commas or newlines, those within quotes apart."""
+    found = [""]
+    quoted = False
+    for piece in _PIECE.findall(recipients):
+        if piece == '"':
+            quoted = not quoted
+        if piece == "\n" or (piece == "," and not quoted):
+            found.append("")
+            quoted = False
+        else:
+            found[-1] += piece
+    return tuple(one for one in map(str.strip, found) if one)
+
+
+def _said(said: Mapping[str, bytes], name: str) -> str:
+    return text(said.get(name, b""))
+
+
+def _number(said: Mapping[str, bytes], name: str, most: int) -> int:
+    value = said.get(name, b"")
+    if not value:
+        return 0
+    if not value.isdigit() or len(value) > 15:
+        raise PeerError(f"not a number: {name}")
+    return min(int(value), most)

@@ -1,0 +1,50 @@
+"""What is done to the headers of a message that passes: ours come, and what came in under our names goes."""
+
+from __future__ import annotations
+
+from oborona.authentication.header import results
+from oborona.doors.gather import Gathered
+from oborona.doors.reply import FIELD_NAME, AddHeader, Judged, RemoveHeader
+from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
+from oborona.policy.scan import Scan
+
+
+def marks(rests: Judged, message: Gathered, site: str, *, own: bool) -> tuple[AddHeader | RemoveHeader, ...]:
+    """Return what is done to the headers of a message that passes.
+
+    Args:
+        rests: what its reply rests on.
+        message: as it came.
+        site: our authserv-id.
+        own: it is of our own people, whose mail is not authenticated that way.
+    """
+    return (
+        *_removals(message, site),
+        *(() if own else (_results(rests.scan, site),)),
+        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident, rests.detail)),
+    )
+
+
+def _results(scanned: Scan | None, site: str) -> AddHeader:
+    """What authentication found; where nobody asked it, that is said (RFC 8601 section 2.2)."""
+    if scanned is None:
+        return AddHeader(*trace(f"{site}; none"), top=True)
+    found = results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
+    return AddHeader(*trace(found), top=True)
+
+
+def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
+    """What came in under our names; the last of a name first, so that no removal moves another's place."""
+    seen: dict[str, int] = {}
+    forged = []
+    for raw_name, raw_value in message.headers:
+        name = raw_name.decode("ascii", "replace")
+        low = name.lower()
+        if not low.startswith(OUR_NAMES) or not FIELD_NAME.fullmatch(
+            name
+        ):  # no reader takes another for ours
+            continue
+        seen[low] = seen.get(low, 0) + 1
+        if foreign(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
+            forged.append(RemoveHeader(name, seen[low]))
+    return forged[::-1]

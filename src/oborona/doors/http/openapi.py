@@ -1,0 +1,122 @@
+"""The OpenAPI description of /v1, written from the types that requests are decoded by and answers are made of.
+
+Source: OpenAPI Specification 3.1.0.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from oborona.doors.http.envelopes import MAX_VALUE
+from oborona.doors.http.model import AskedGlance, AskedScan, Health, Told, Trouble
+
+VERSION: Final = "1.0"  # of /v1, whatever Oborona's is
+_TYPES: Final = (AskedGlance, AskedScan, Health, Told, Trouble)
+_AT: Final = "#/components/schemas/"
+_TROUBLE: Final = {
+    400: "It is not what we know, or did not come whole.",
+    401: "No key, or none that is known.",
+    413: "It is too large.",
+    415: "Another type, or compressed.",
+    429: "Too often; Retry-After has the seconds to wait.",
+    503: "Too busy, or no verdict now: come again.",
+}
+_HEADERS: Final = (
+    ("IP", "Address of the SMTP client. None: mail of this machine itself.", False),
+    ("Hostname", "Its verified host name.", False),
+    ("Helo", "As it named itself.", False),
+    ("From", "MAIL FROM. None: a bounce.", False),
+    ("Rcpt", "One RCPT TO; the header comes again for each.", True),
+    ("User", "Who logged in.", False),
+    ("Queue-Id", "Of the mail server, for the log.", False),
+)
+
+
+def document() -> str:
+    """Return docs/mail-servers/openapi.json, which GET /v1/openapi.json answers."""
+    return json.dumps(description(), indent=1, ensure_ascii=False) + "\n"
+
+
+def description() -> dict[str, Any]:
+    """Return the description as OpenAPI has it."""
+    _, components = msgspec.json.schema_components(_TYPES, ref_template=f"{_AT}{{name}}")
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Oborona",
+            "version": VERSION,
+            "summary": "Asks whether a message is spam, as the mail server would.",
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}, {"password": []}, {}],
+        "paths": {
+            "/v1/scan": {
+                "post": {
+                    "operationId": "scan",
+                    "summary": "Judge a message; it counts, as one that the milter sees.",
+                    "parameters": [_header(*one) for one in _HEADERS],
+                    "requestBody": {
+                        "required": True,
+                        "content": {
+                            "application/json": {"schema": _ref(AskedScan)},
+                            "message/rfc822": {},
+                        },
+                    },
+                    "responses": _responses(Told, "The verdict."),
+                }
+            },
+            "/v1/glance": {
+                "post": {
+                    "operationId": "glance",
+                    "summary": "Judge a client, a sender or a recipient before there is a message.",
+                    "requestBody": {
+                        "required": True,
+                        "content": {"application/json": {"schema": _ref(AskedGlance)}},
+                    },
+                    "responses": _responses(Told, "The verdict."),
+                }
+            },
+            "/v1/health": {
+                "get": {
+                    "operationId": "health",
+                    "summary": "Tell whether this is served.",
+                    "security": [],
+                    "responses": {"200": _response(Health, "It is.")},
+                }
+            },
+        },
+        "components": {
+            "schemas": msgspec.json.decode(msgspec.json.encode(components)),  # in which tuples are lists
+            "responses": {str(status): _response(Trouble, why) for status, why in _TROUBLE.items()},
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "password": {"type": "apiKey", "in": "header", "name": "Password"},
+            },
+        },
+    }
+
+
+def _header(name: str, meaning: str, repeated: bool) -> dict[str, Any]:
+    value: dict[str, Any] = {"type": "string", "maxLength": MAX_VALUE}
+    return {
+        "name": name,
+        "in": "header",
+        "description": f"{meaning} For message/rfc822.",
+        "schema": {"type": "array", "items": value} if repeated else value,
+    }
+
+
+def _responses(kind: type, meaning: str) -> dict[str, Any]:
+    others = {str(status): {"$ref": f"#/components/responses/{status}"} for status in _TROUBLE}
+    return {"200": _response(kind, meaning)} | others
+
+
+def _response(kind: type, meaning: str) -> dict[str, Any]:
+    return {"description": meaning, "content": {"application/json": {"schema": _ref(kind)}}}
+
+
+def _ref(kind: type) -> dict[str, str]:
+    return {"$ref": f"{_AT}{kind.__name__}"}

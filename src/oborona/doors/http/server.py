@@ -1,0 +1,288 @@
+"""The HTTP door on the event loop: each request put to a session of its own.
+
+    POST /checkv2, /check, /symbols     as rspamd's clients ask; /learnspam, /learnham as they teach; GET /ping
+    POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
+
+    401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come again
+
+A message that is being judged is judged to the end, also where its client is gone: what was begun is counted and journaled as by any door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import msgspec
+from aiohttp import web
+
+from oborona.config import UnixAddress
+from oborona.doors.context import Premises, failure, glance_guard_s, guard_s
+from oborona.doors.guard import Guard
+from oborona.doors.http.envelopes import Said, envelope
+from oborona.doors.http.keys import keys
+from oborona.doors.http.learned import NotBelieved, learned
+from oborona.doors.http.model import AskedGlance, AskedScan, Health, decoded
+from oborona.doors.http.openapi import document
+from oborona.doors.http.rates import Rates
+from oborona.doors.http.rspamd import checked, checked_of_old
+from oborona.doors.http.told import told
+from oborona.doors.reply import Reply, busy
+from oborona.doors.rfc5322 import gathered, without_mailbox_line
+from oborona.doors.room import Held
+from oborona.doors.tokens import Tokens
+from oborona.doors.web import BUSY, JSON, SERVER, Limits, WebServer, answer, bearer, client, no, read
+from oborona.errors import PeerError
+from oborona.feedback.events.model import What
+from oborona.types import Envelope, Stage
+
+MAX_HEADERS: Final = 1_200  # each recipient is one; Postfix takes 1,000
+MAX_HEAD: Final = 256 * 1024  # bytes of them all
+MESSAGE: Final = "message/rfc822"
+JSON_SHARE: Final = 1.4  # a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+CHECKS: Final = frozenset({"/checkv2", "/check", "/symbols"})  # rspamd's proxy asks with GET
+RETRY_S: Final = 1  # that who is put off should wait at least
+
+log = logging.getLogger("oborona.http")
+
+_SCAN: Final = msgspec.json.Decoder(AskedScan)
+_GLANCE: Final = msgspec.json.Decoder(AskedGlance)
+
+
+class _Put(NamedTuple):
+    """A message put to a session."""
+
+    envelope: Envelope
+    raw: bytes
+    port: str
+
+
+async def start(at: Premises, listener: socket.socket) -> HttpServer:
+    """Serve the door as the settings want it."""
+    server = HttpServer(at, keys(at.settings.doors.http))
+    await server.start(listener)
+    return server
+
+
+class HttpServer(WebServer):
+    """Serves HTTP on one listening socket.
+
+    Args:
+        at: what the worker has for it.
+        tokens: keys of those who may ask; None: whoever reaches the socket.
+    """
+
+    def __init__(self, at: Premises, tokens: Tokens | None) -> None:
+        asked, work = at.settings.doors.http, at.settings.worker
+        super().__init__(
+            limits=Limits(
+                read_s=asked.read_s, idle_s=asked.idle_s, max_headers=MAX_HEADERS, max_head=MAX_HEAD
+            ),
+            tokens=tokens,
+            max_connections=asked.max_connections,
+            log=log,
+            note=at.note,
+            max_per_client=asked.max_per_client,
+            allowed=asked.allowed,
+            busy=BUSY,
+        )
+        self._at = at
+        self._guard = Guard(failure(work), max(guard_s(work), glance_guard_s(work)))
+        self._limit_bytes = work.max_message_bytes
+        self._max_body = min(asked.max_body_bytes, at.room.most)
+        # as at the intake's door: who may open a socket file is the admin's choice, who may reach a port is nobody's
+        self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
+        self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), at.room.most)
+        self._rates = Rates(asked.rate, asked.burst)
+        self._room = at.room
+        self._open: Final[dict[str, Callable[[], web.Response]]] = {
+            "/ping": _pong,
+            "/v1/health": lambda: answer(200, Health(state="ready")),
+            "/v1/openapi.json": self._described,
+        }
+        self._closed: Final[dict[str, Callable[[web.BaseRequest, Held], Awaitable[web.Response]]]] = {
+            "/checkv2": self._check,
+            "/check": self._check_of_old,
+            "/symbols": self._check_of_old,
+            "/learnspam": self._learn_spam,
+            "/learnham": self._learn_ham,
+            "/v1/scan": self._scan,
+            "/v1/glance": self._glance,
+        }
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.path
+        page = self._open.get(path)
+        if page is not None:
+            return page() if request.method in {"GET", "HEAD"} else no(405, "GET only", Allow="GET, HEAD")
+        asked = self._closed.get(path)
+        if asked is None:
+            return no(404, "there is nothing here")
+        if request.method != "POST" and not (
+            path in CHECKS and request.method == "GET" and request.body_exists
+        ):
+            return no(405, "POST only", Allow="POST")
+        key = self._shown(bearer(request), request.headers.get("Password", ""))
+        if key is None:
+            self._note("unauthorized")
+            return no(401, "no key, or none that is known here", **{"WWW-Authenticate": "Bearer"})
+        wait_s = self._rates.wait_s(key or client(request), asyncio.get_running_loop().time())
+        if wait_s:
+            self._note("too-often")
+            return no(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
+        with self._room.hold() as held:
+            try:
+                return await asked(request, held)
+            except NotBelieved as error:
+                return self._not_taken(no(403, str(error)))
+            except PeerError as error:
+                return self._not_taken(no(400, str(error)))
+
+    # --- rspamd's ---
+
+    async def _check(self, request: web.BaseRequest, held: Held) -> web.Response:
+        return await self._checked(request, held, of_old=False)
+
+    async def _check_of_old(self, request: web.BaseRequest, held: Held) -> web.Response:
+        return await self._checked(request, held, of_old=True)
+
+    async def _checked(self, request: web.BaseRequest, held: Held, *, of_old: bool) -> web.Response:
+        said = Said(request.raw_headers)
+        told_of = said.envelope()
+        body = await self._message(request, held)
+        if isinstance(body, web.Response):
+            return body
+        began = asyncio.get_running_loop().time()
+        reply = await self._judged(_Put(told_of, without_mailbox_line(body), ""))
+        if reply.judged is None:
+            return self._nobody(reply)
+        self._note("answered")
+        found = checked(reply, reply.judged, asyncio.get_running_loop().time() - began)
+        return answer(200, checked_of_old(found) if of_old else found)
+
+    async def _learn_spam(self, request: web.BaseRequest, held: Held) -> web.Response:
+        return await self._learned(What.COMPLAINT, request, held)
+
+    async def _learn_ham(self, request: web.BaseRequest, held: Held) -> web.Response:
+        return await self._learned(What.PARDON, request, held)
+
+    async def _learned(self, what: What, request: web.BaseRequest, held: Held) -> web.Response:
+        if not self._teaches:
+            raise NotBelieved("on a port everybody needs a key: set doors.http.keys_file")
+        body = await self._message(request, held)
+        if isinstance(body, web.Response):
+            return body
+        event = learned(
+            what,
+            Said(request.raw_headers),
+            without_mailbox_line(body),
+            key=self._at.signing_key,
+            template=self._at.settings.intake.person,
+            source=request.remote or "local",
+            now=time.time(),
+        )
+        if not await self._at.keep(event):
+            self._note("failed")
+            return no(503, "nothing can be written down now", **{"Retry-After": "10"})
+        self._note("answered")
+        return answer(200, {"success": True})
+
+    # --- our own ---
+
+    async def _scan(self, request: web.BaseRequest, held: Held) -> web.Response:
+        put = await (self._told_in_json if request.content_type == JSON else self._told_in_headers)(
+            request, held
+        )
+        if isinstance(put, web.Response):
+            return put
+        reply = await self._judged(put)
+        if reply.judged is None:
+            return self._nobody(reply)
+        self._note("answered")
+        return answer(200, told(reply))
+
+    async def _glance(self, request: web.BaseRequest, held: Held) -> web.Response:
+        body = await self._body(request, held, MAX_HEAD)
+        if isinstance(body, web.Response):
+            return body
+        asked = decoded(_GLANCE, body)
+        session = self._at.sessions()
+        try:
+            reply = await self._guard.ask(
+                session.glance(
+                    Stage(asked.stage),
+                    envelope(asked),
+                    asked.port,
+                    after=Stage(asked.after) if asked.after is not None else None,
+                )
+            )
+        finally:
+            Guard.tell(session.close)
+        if reply is self._guard.failure:
+            return self._nobody(reply)
+        self._note("answered")
+        return answer(200, told(reply))
+
+    async def _told_in_json(self, request: web.BaseRequest, held: Held) -> _Put | web.Response:
+        body = await self._body(request, held, self._max_json)
+        if isinstance(body, web.Response):
+            return body
+        asked = decoded(_SCAN, body)
+        return _Put(envelope(asked), asked.raw, asked.port)
+
+    async def _told_in_headers(self, request: web.BaseRequest, held: Held) -> _Put | web.Response:
+        if request.content_type != MESSAGE:
+            return self._not_taken(no(415, f"{JSON} or {MESSAGE}"))
+        told_of = Said(request.raw_headers).envelope()
+        body = await self._message(request, held)
+        return body if isinstance(body, web.Response) else _Put(told_of, body, "")
+
+    def _described(self) -> web.Response:
+        return web.Response(body=self._description, headers={"Content-Type": JSON, "Server": SERVER})
+
+    @cached_property
+    def _description(self) -> bytes:
+        return document().encode()
+
+    # --- what both are made of ---
+
+    async def _message(self, request: web.BaseRequest, held: Held) -> bytes | web.Response:
+        """Return a body that is a message as it stands."""
+        if request.headers.get("Compression", ""):
+            return self._not_taken(no(415, "a compressed body is not taken; send it as it is"))
+        return await self._body(request, held, self._max_body)
+
+    async def _body(self, request: web.BaseRequest, held: Held, limit: int) -> bytes | web.Response:
+        body = await read(request, limit, self.limits.read_s, held)
+        if isinstance(body, web.Response):
+            return self._not_taken(body)
+        return body
+
+    async def _judged(self, put: _Put) -> Reply:
+        """Put a message to a session of its own."""
+        session, message = self._at.sessions(), gathered(put.raw, self._limit_bytes)
+        try:
+            return await self._guard.judged(session.whole(put.envelope, message, put.port), session, message)
+        finally:
+            Guard.tell(session.close)
+
+    def _nobody(self, reply: Reply) -> web.Response:
+        """Answer where nobody was judged."""
+        self._note("busy" if busy(reply) else "failed")
+        words = "too busy, try again later" if busy(reply) else "no verdict now, try again later"
+        return no(503, words, **{"Retry-After": str(RETRY_S)})
+
+    def _not_taken(self, said: web.Response) -> web.Response:
+        """Count a request that comes to nothing by the fault of its client, or for want of room."""
+        self._note({413: "too-large", 503: "busy"}.get(said.status, "broken"))
+        return said
+
+
+def _pong() -> web.Response:
+    return web.Response(body=b"pong\r\n", headers={"Content-Type": "text/plain", "Server": SERVER})

@@ -1,0 +1,70 @@
+"""The content of a message that passes: as a milter would have gathered it, and as it goes on, with the edits in its header.
+
+Only the header is ever edited, so that a body of any size stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from oborona.doors.gather import Gathered
+from oborona.doors.reply import AddHeader, RemoveHeader
+from oborona.doors.rfc5322 import edited, fields, gathered
+from oborona.doors.smtp.spooled import MAX_HEADER, PIECE_BYTES, Spooled
+
+
+def head(message: Spooled) -> bytes | None:
+    """Return the beginning of a message in which all its headers are, None where they do not end within `MAX_HEADER`."""
+    if message.header:
+        return message.header
+    found = b"".join(islice(message.pieces(b""), -(-MAX_HEADER // PIECE_BYTES)))
+    if len(found) < message.size:
+        end = max((field.end for field in fields(found)), default=0)
+        if b"\n" not in found[end:]:  # the last may go on
+            return None
+    return found
+
+
+def for_session(message: Spooled, beginning: bytes, limit_bytes: int) -> Gathered:
+    """Return a message as a session is given it.
+
+    Args:
+        message: whole.
+        beginning: `head` of it.
+        limit_bytes: what is kept of it.
+    """
+    raw, size = [], 0
+    for piece in message.pieces(message.header):
+        raw.append(piece)
+        size += len(piece)
+        if size > limit_bytes and size >= len(beginning):
+            break
+    found = gathered(b"".join(raw), limit_bytes)
+    if size == message.size:
+        return found
+    # an empty line that was missing counts, too
+    return msgspec.structs.replace(found, size=found.size + message.size - size, truncated=True)
+
+
+def copy(message: Spooled, beginning: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> Iterator[bytes]:
+    """Yield a message as it goes on.
+
+    Args:
+        message: whole.
+        beginning: `head` of it.
+        edits: as a reply has them.
+
+    Guaranteed: no octet differs but by the edits, and none at all where there are none.
+    """
+    if not edits:
+        yield from message.pieces(message.header)
+        return
+    yield edited(beginning, edits)
+    left = 0 if message.header else len(beginning)  # of what is edited, in the pieces
+    for piece in message.pieces(b""):
+        if left < len(piece):
+            yield piece[left:]
+        left = max(0, left - len(piece))

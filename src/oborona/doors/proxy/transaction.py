@@ -1,0 +1,213 @@
+"""One message through the proxy, from MAIL to the answer behind its content.
+
+    MAIL: session, next hop      RCPT: next hop, session      content: session, then all of it to the next hop
+
+A sender whom the session refuses is nothing to the next hop.  A recipient is asked of the next hop first, as a mail server asks its milter about those
+alone whom it would take: nobody is counted who is no mailbox.  Whom the session refuses then, or takes out in the end, is no recipient of what is handed on:
+the transaction is said anew without him, before the content.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from oborona.config import Proxy
+from oborona.doors.arguments import text
+from oborona.doors.guard import NO_ANSWER
+from oborona.doors.proxy import words
+from oborona.doors.proxy.asked import Asked, Speaker
+from oborona.doors.proxy.content import copy, for_session, head
+from oborona.doors.proxy.link import Link, Lost
+from oborona.doors.proxy.offers import command
+from oborona.doors.reply import Answer as Says
+from oborona.doors.reply import Reply, busy
+from oborona.doors.smtp.answers import Answer, own
+from oborona.doors.smtp.paths import Path
+from oborona.doors.smtp.spooled import Spooled
+from oborona.telemetry.log import event
+from oborona.types import Client
+
+UNOFFERED: Final = own(555, "5.5.4", "A parameter that was not offered")
+
+log = logging.getLogger("oborona.proxy")
+
+
+class Recipient(NamedTuple):
+    """One that was taken."""
+
+    name: str  # as the session was told it
+    said: bytes  # RCPT, as the next hop was
+
+
+class Transaction:
+    """One message.
+
+    Args:
+        link: to the next hop.
+        asked: judges.
+        settings: of the door.
+        limit_bytes: what is scanned of a message.
+        note: counts what became of it.
+    """
+
+    def __init__(
+        self, link: Link, asked: Asked, settings: Proxy, limit_bytes: int, note: Callable[[str], None]
+    ) -> None:
+        self._link = link
+        self._asked = asked
+        self._settings = settings
+        self._limit_bytes = limit_bytes
+        self._note = note
+        self._speaker = Speaker(client=Client())
+        self._sender = ""
+        self._begins: tuple[bytes, ...] = ()  # what the next hop was told before the recipients
+        self._again = False  # it was told of more recipients than there are
+        self.recipients: list[Recipient] = []
+
+    async def begin(self, named: Path, speaker: Speaker, forward: bytes | None) -> Answer:
+        """Name the sender; the transaction has begun if the answer is good.
+
+        Args:
+            named: by MAIL.
+            speaker: whose message it is.
+            forward: XFORWARD for the next hop.
+
+        Raises:
+            Lost: the next hop is.
+        """
+        said = command(b"MAIL", b"FROM:", named, self._link.offers)
+        if said is None:
+            return UNOFFERED
+        self._speaker, self._sender = speaker, text(named.address)
+        refused = await self._asked.mail(speaker, self._sender, _parameters(named))
+        if refused is not None:
+            self._note("refused")
+            return refused
+        self._begins = (said,) if forward is None else (forward, said)
+        answer = await self._say(self._begins)
+        if not answer.good:
+            self._asked.abort()
+        return answer
+
+    async def add(self, named: Path) -> Answer:
+        """Name a recipient.
+
+        Raises:
+            Lost: the next hop is.
+        """
+        said = command(b"RCPT", b"TO:", named, self._link.offers)
+        if said is None:
+            return UNOFFERED
+        if len(self.recipients) >= self._settings.max_recipients:
+            return words.TOO_MANY
+        answer = await self._link.ask(said)
+        if not answer.good:
+            return answer
+        name = text(named.address)
+        refused = await self._asked.rcpt(name, _parameters(named))
+        if refused is not None:
+            self._again = True
+            self._note("refused")
+            return refused
+        self.recipients.append(Recipient(name, said))
+        return answer
+
+    async def finish(self, message: Spooled) -> list[Answer]:
+        """Have the message judged and hand it on; return the last words, one for each recipient by LMTP, one by SMTP.
+
+        Args:
+            message: whole.
+        """
+        beginning = head(message)
+        if beginning is None:
+            self.abandon()
+            return self._all(words.HEADER)
+        reply = await self._asked.message(for_session(message, beginning, self._limit_bytes))
+        refused = words.refusal(reply)
+        gone = frozenset(reply.removed)
+        left = [one for one in self.recipients if one.name not in gone]
+        if refused is not None:
+            self._link.stale = True
+            self._note(_outcome(reply))
+            return self._all(refused)
+        if reply.answer is Says.DISCARD or not left:
+            self._link.stale = True
+            self._note("discarded")
+            return self._all(words.TAKEN)
+        try:
+            failed = await self._anew(left) if self._again or gone else None
+        except Lost:
+            failed = words.LATER
+        lmtp = self._settings.protocol == "lmtp"
+        if failed is not None:
+            self._link.stale = True
+            answers = [failed] * (len(left) if lmtp else 1)
+        else:
+            answers = await self._link.message(
+                copy(message, beginning, reply.edits), len(left) if lmtp else 1
+            )
+        self._tell(message, answers)
+        if not lmtp:
+            return answers
+        said = iter(answers)
+        return [words.TAKEN if one.name in gone else next(said) for one in self.recipients]
+
+    def abandon(self) -> None:
+        """There is no message: forget what was said of it."""
+        self._link.stale = True
+        self._asked.abort()
+
+    async def _anew(self, left: list[Recipient]) -> Answer | None:
+        """Say the transaction anew for those who are left; return what speaks against it.
+
+        Raises:
+            Lost: the next hop is.
+        """
+        self._link.stale = True
+        answer = await self._say(self._begins)
+        if not answer.good:
+            return answer
+        for one in left:
+            answer = await self._link.ask(one.said)
+            if not answer.good:  # a moment ago he was welcome
+                return answer if answer.code < 500 else words.LATER
+        return None
+
+    async def _say(self, commands: tuple[bytes, ...]) -> Answer:
+        """Say commands of which the last one counts; who does not hear of the client takes his mail all the same."""
+        for one in commands:
+            answer = await self._link.ask(one)
+        return answer
+
+    def _all(self, answer: Answer) -> list[Answer]:
+        return [answer] * (len(self.recipients) if self._settings.protocol == "lmtp" else 1)
+
+    def _tell(self, message: Spooled, answers: list[Answer]) -> None:
+        """Count and log what the next hop said."""
+        taken = any(one.good for one in answers)
+        self._note("passed" if taken else "lost" if self._link.trouble else "denied")
+        event(
+            log,
+            logging.INFO,
+            "passed" if taken else "not passed",
+            queue=self._speaker.queue_id,
+            client=self._speaker.client.ip,
+            sender=self._sender,
+            recipients=len(self.recipients),
+            recipient=self.recipients[0].name,
+            answer=answers[0].text,
+            size=message.size,
+        )
+
+
+def _outcome(reply: Reply) -> str:
+    """Return in a word why a message goes no further."""
+    if busy(reply):
+        return "busy"
+    return "failed" if reply is NO_ANSWER else "refused"
+
+
+def _parameters(named: Path) -> tuple[str, ...]:
+    return tuple(f"{name}={text(value)}" if value else name for name, value in named.parameters.items())

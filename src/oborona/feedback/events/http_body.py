@@ -1,0 +1,113 @@
+"""What a client of POST /feedback says, as an event.  Pure.
+
+    application/json   {"what": "complaint", "person": "joe@example.org", "id": "...", "raw": "...", "time": 1790000000}
+    message/rfc822     the message itself, the other words behind the question mark: /feedback?what=complaint&person=joe@example.org
+
+`id` is X-Mras-Id as the message carries it; `raw` the message in base64.  One of both is needed; of a message, its own X-Mras-Id counts where
+`id` is not given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from oborona.errors import PeerError
+from oborona.feedback.events.model import Event, Way, What
+from oborona.feedback.events.spoken import named
+from oborona.ident import verify
+from oborona.reputation.personal import mail_address
+
+OLDEST_S: Final = 30 * 86_400.0  # of what somebody says was done: beyond that nothing follows from it
+AHEAD_S: Final = 300.0  # that another machine's clock may be ahead of ours
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The words of a request."""
+
+    what: What
+    person: Annotated[str, Meta(max_length=320)] = ""  # mail address; none of a trap
+    id: Annotated[str, Meta(max_length=128)] = ""  # X-Mras-Id
+    raw: bytes = b""  # base64 in JSON
+    time: float | None = None  # Unix seconds, when it was done; now
+    mailbox: Annotated[str, Meta(max_length=1000)] = ""
+
+
+_JSON: Final = msgspec.json.Decoder(Said)
+
+
+def from_json(body: bytes) -> Said:
+    """Return what a JSON body says.
+
+    Raises:
+        PeerError: it says nothing we know.
+    """
+    try:
+        return _JSON.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise PeerError(str(error)) from None
+
+
+def from_message(raw: bytes, words: Mapping[str, str]) -> Said:
+    """Return what a message, and the words beside it, say.
+
+    Raises:
+        PeerError: the words are not what we know.
+    """
+    try:
+        return msgspec.structs.replace(msgspec.convert(dict(words), Said, strict=False), raw=raw)
+    except msgspec.ValidationError as error:
+        raise PeerError(str(error)) from None
+
+
+def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> Event:
+    """Return the event of a request.
+
+    Args:
+        said: its words.
+        key: of the site, for signatures.
+        once: a name for it, the client's own, under which what it says of a person counts once; empty = each counts.
+        source: the client.
+        now: Unix seconds.
+
+    Raises:
+        PeerError: nothing can follow from it; the text is fit for the client.
+    """
+    person = mail_address(said.person)
+    if said.what is What.TRAP:
+        if said.person:
+            raise PeerError("a trap is nobody's: leave person out")
+    elif not person:
+        raise PeerError("person is no mail address")
+    when = now if said.time is None else said.time
+    if not now - OLDEST_S <= when <= now + AHEAD_S:
+        raise PeerError("time is not within the last 30 days")
+    if not said.raw and not said.id:
+        raise PeerError("neither id nor raw: which message is it?")
+    ident, message_id = named(said.raw, key)
+    if said.id:
+        ident = verify(said.id, key)
+        if ident is None and not said.raw:
+            raise PeerError("id is not an X-Mras-Id of this site")
+    return Event(
+        what=said.what,
+        way=Way.HTTP,
+        time=min(when, now),
+        person=person,
+        ident=ident,
+        message_id=message_id,
+        raw=said.raw,
+        mailbox=said.mailbox.encode("utf-8", "backslashreplace").decode(),
+        source=source,
+        key=_digest(f"{said.what} {person} {once}") if once else b"",
+    )
+
+
+def _digest(once: str) -> bytes:
+    return hashlib.blake2b(
+        once.encode("utf-8", "surrogatepass"), digest_size=16, person=b"oborona http"
+    ).digest()

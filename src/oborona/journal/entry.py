@@ -1,0 +1,74 @@
+"""What the journal keeps of one message: the verdict, and the evidence to repeat it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.journal.evidence import Kept
+from oborona.types import Action, Finding, RuleHit, Shingle, Would
+
+SUBJECT_LENGTH: Final = 200  # characters of it, and of From: enough to know a message by
+FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, most of them numbers
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One message that was judged.
+
+    Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts them to
+    `TEXT_LENGTH`, the subject and From to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose their texts and lists.
+    """
+
+    id: int  # `ident.Numbers.next`: 63 bits, in order of time
+    time: float  # Unix seconds, when the verdict fell
+    verdict: Action
+    score: float
+    line: float  # the score it was held to
+    decided_by: str
+    queue_id: str = ""  # the mail server's; empty = unknown
+    message_id: str = ""  # empty = none
+    client_ip: str = ""
+    helo: str = ""
+    sender: str = ""  # empty = bounce
+    recipients: tuple[str, ...] = ()
+    login: str = ""
+    size: int = 0  # bytes, headers included
+    subject: str = ""  # decoded
+    header_from: str = ""  # the first mailbox in From, its name decoded; empty = none, or of an older Oborona
+    rules: tuple[RuleHit, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    facts: dict[str, object] = {}  # by name: numbers, bools, texts, lists of them; sets come back as lists
+    shingles: tuple[Shingle, ...] = ()
+    policy_version: str = ""
+    partial: bool = False  # judged without something that should have been known
+    would: Would | None = (
+        None  # what everything in shadow mode would have made of it, where that is something else
+    )
+    kept: Kept | None = None  # None: of a message that was not scanned, of an older Oborona, or purged
+
+
+class Late(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in a message after its answer was given, and what its verdict would have been with that."""
+
+    id: int  # of its `Entry`
+    time: float  # Unix seconds, when it was judged again
+    before: Action
+    score_before: float
+    verdict: Action
+    score: float
+    line: float
+    decided_by: str
+    rules: tuple[RuleHit, ...] = ()
+    findings: tuple[Finding, ...] = ()  # those that are new
+    facts: dict[str, object] = {}  # those that differ from the entry's
+    shingles: tuple[Shingle, ...] = ()  # those that are new
+
+
+class Went(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a copy went that came through the delivery door."""
+
+    id: int  # of its `Entry`
+    recipient: str  # as the mail server names the mailbox: an alias has become who it is for
+    spam: bool  # to the spam folder
+    time: float  # Unix seconds, when it was handed over

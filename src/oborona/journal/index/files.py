@@ -1,0 +1,233 @@
+"""The index's files on the disk: which of them count, and up to where the journal is in them.
+
+    index.json           the list: the place up to which the journal was followed, and the files that count
+    HOUR-NUMBER.pieces   `index_segment`
+
+A file counts once it is in the list, and the list is changed as a whole: whoever is killed leaves files that are in no list, which the next start
+deletes, and goes on from the place that the list has.  Files of one hour are merged when eight of like size have come together, and all of an hour that
+is over: so each row is written some four times, and an old hour is one file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona import state_files
+from oborona.errors import StoreError
+from oborona.journal.index import segment as index_segment
+from oborona.journal.index.pieces import Numbers
+from oborona.journal.index.segment import Segment
+from oborona.sqlite_file import Damaged
+from oborona.whole_file import write_whole
+
+SUFFIX: Final = ".pieces"
+FORMAT: Final = 1
+FEW: Final = 8  # files of like size that become one
+STRAY: Final = 4  # files of an hour that is over, that become one
+MODE: Final = 0o750
+
+_OURS: Final = re.compile(
+    r"[0-9]+-[0-9]+" + re.escape(SUFFIX) + r"|\..*\.[0-9]+"
+)  # what is being written has a dot
+_NUMBER: Final = re.compile(r"[0-9]+-([0-9]+)" + re.escape(SUFFIX))
+
+
+class _List(msgspec.Struct, frozen=True):
+    format: int
+    place: int
+    files: list[str]
+
+
+Hours = Mapping[int, tuple[Segment, ...]]
+"""Open files by hour"""
+
+
+class Files:
+    """The files of one index; one process writes them.
+
+    Args:
+        folder: of theirs; made where there is none.
+
+    Raises:
+        StoreError: the folder can't be made or read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0  # of the last file
+        self._merging: tuple[tuple[Segment, ...], Iterator[Segment | None]] | None = None
+        self.place = 0  # up to which the journal is in the files; 0 = nothing of it
+        self.hours: Hours = {}
+        try:
+            folder.mkdir(mode=MODE, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{folder}: {error.strerror or error}") from error
+
+    def open(self) -> None:
+        """Open what the list names, and delete what it does not.
+
+        Raises:
+            Damaged: the list, or a file that it names, is not what was written.
+            StoreError: it can't be read.
+        """
+        try:
+            octets = (self._folder / state_files.INDEX_LIST).read_bytes()
+        except FileNotFoundError:
+            self.begin_anew()
+            return
+        except OSError as error:
+            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
+        try:
+            known = msgspec.json.decode(octets, type=_List)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})") from error
+        if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
+            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version")
+        segments = [index_segment.read(self._folder / name) for name in known.files]
+        self._number = max(
+            (int(match[1]) for match in map(_NUMBER.fullmatch, known.files) if match), default=0
+        )
+        self.place = known.place
+        self.hours = _by_hour(segments)
+        self._delete(set(known.files))
+
+    def begin_anew(self) -> None:
+        """Forget everything: what the journal has is to be followed from its beginning.
+
+        Raises:
+            StoreError: files can't be deleted.
+        """
+        self._stop_merging()
+        self.place, self.hours = 0, {}
+        try:
+            (self._folder / state_files.INDEX_LIST).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
+        self._delete(set())
+
+    def add(self, rows: Mapping[int, tuple[Numbers, Numbers]], place: int) -> None:
+        """Write down rows.
+
+        Args:
+            rows: hashes and ids, by hour.
+            place: up to which the journal is in them and what was written before.
+
+        Raises:
+            StoreError: they can't be written; nothing of them counts.
+        """
+        fresh: list[Segment] = []
+        try:
+            for hour, (hashes, ids) in rows.items():
+                fresh.append(index_segment.write(self._next(hour), hour, hashes, ids))
+            self._count([*self._all(), *fresh], place)
+        except StoreError:
+            _unlink(fresh)
+            raise
+
+    def merge(self, over: int) -> bool:
+        """Do a slice of what is to be merged, milliseconds; return False where nothing is.
+
+        Args:
+            over: hours before this are over.
+
+        Raises:
+            Damaged: a file is not what was written: begin anew.
+            StoreError: it can't be written; what was there counts on.
+        """
+        if self._merging is None:
+            wanted = _to_merge(self.hours, over)
+            if not wanted:
+                return False
+            self._merging = wanted, index_segment.merge(self._next(wanted[0].hour), wanted)
+        old, slices = self._merging
+        try:
+            merged = next(slices)
+            if merged is not None:
+                gone = set(map(id, old))
+                self._count([*(one for one in self._all() if id(one) not in gone), merged], self.place)
+                self._merging = None
+                _unlink(old)
+        except StoreError:
+            self._stop_merging()
+            raise
+        return True
+
+    def drop(self, hours: Collection[int]) -> int:
+        """Forget some hours; return how many files those were.
+
+        Raises:
+            StoreError: the list can't be written; what was there counts on.
+        """
+        gone = [one for one in self._all() if one.hour in hours]
+        if gone:
+            self._stop_merging()
+            self._count([one for one in self._all() if one.hour not in hours], self.place)
+            _unlink(gone)
+        return len(gone)
+
+    def close(self) -> None:
+        """Leave nothing half-written behind."""
+        self._stop_merging()
+
+    def _all(self) -> list[Segment]:
+        return [one for segments in self.hours.values() for one in segments]
+
+    def _next(self, hour: int) -> Path:
+        self._number += 1
+        return self._folder / f"{hour}-{self._number}{SUFFIX}"
+
+    def _count(self, segments: Sequence[Segment], place: int) -> None:
+        known = _List(format=FORMAT, place=place, files=[one.path.name for one in segments])
+        write_whole(self._folder / state_files.INDEX_LIST, msgspec.json.encode(known))
+        self.place, self.hours = place, _by_hour(segments)
+
+    def _stop_merging(self) -> None:
+        if self._merging is not None:
+            slices = self._merging[1]
+            self._merging = None
+            close = getattr(slices, "close", None)
+            if close is not None:
+                close()
+
+    def _delete(self, known: Collection[str]) -> None:
+        """Delete files of ours that do not count."""
+        try:
+            for path in self._folder.iterdir():
+                if path.name not in known and _OURS.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self._folder}: {error.strerror or error}") from error
+
+
+def _by_hour(segments: Sequence[Segment]) -> Hours:
+    found: dict[int, tuple[Segment, ...]] = {}
+    for one in segments:
+        found[one.hour] = (*found.get(one.hour, ()), one)
+    return found
+
+
+def _to_merge(hours: Hours, over: int) -> tuple[Segment, ...]:
+    for hour, segments in sorted(hours.items(), reverse=True):
+        if hour < over and len(segments) >= STRAY:
+            return segments
+        alike: dict[int, list[Segment]] = {}
+        for one in segments:
+            same = alike.setdefault(one.rows.bit_length() // 3, [])
+            same.append(one)
+            if len(same) == FEW:
+                return tuple(same)
+    return ()
+
+
+def _unlink(segments: Sequence[Segment]) -> None:
+    """Delete files that do not count; one that can't be deleted goes at the next start."""
+    for one in segments:
+        try:
+            one.path.unlink(missing_ok=True)
+        except OSError:
+            continue

@@ -1,0 +1,458 @@
+"""The journal: the record of every verdict, with the evidence to repeat it.
+
+`append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before the mail server is
+answered. One task writes what waits into SQLite, a batch in each transaction. Any number of processes write one file:
+each transaction takes SQLite's write lock at its start (BEGIN IMMEDIATE) and holds it for milliseconds. What a process
+has left in its spool when it died, any other takes over, within a second (`recheck.taking_over`).
+
+When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory, `WAITING_BYTES` of
+them in each process; above that the oldest are dropped, counted in `lost` and logged as an error, once and then each
+minute. Writing is tried again, every ten seconds at most, and goes on by itself. When the spool can't be written, an
+error says so, and what is answered until it can is kept in memory alone.
+
+What can be lost: what SQLite had not yet synced when the machine loses power (the file stays whole); what was dropped
+as above; of a process that is killed while its spool can't be written, what waited less than `batch_s`. Nothing else.
+
+From a piece to the messages that carry it: `recheck.index`, which follows the table `arrival`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import aiosqlite
+
+from oborona import ident, sqlite_file, state_files
+from oborona.errors import StoreError
+from oborona.journal import purging, rows, schema, writing
+from oborona.journal.entry import Entry, Late, Went
+from oborona.journal.queries import Reader, on_its_thread
+from oborona.journal.spool import JournalSpool
+from oborona.journal.spool_record import Spooled, Waiting, pack_policy
+from oborona.journal.taking_over import take_over
+from oborona.journal.trouble import Trouble
+from oborona.sqlite_file import Damaged
+from oborona.whole_file import InPlace
+
+BATCH_S: Final = 0.25  # at 100 messages a second a batch of 25. As the setting
+BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
+WINDOW_S: Final = 86_400.0  # that a second look follows
+WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
+
+
+class _Taken(NamedTuple):
+    """A row that is not in SQLite yet."""
+
+    row: Waiting
+    file: int  # of the spool that has it, or a later one
+
+
+_log = logging.getLogger("oborona.journal")
+
+# What SQLite says of a row that it can never take. Of a connection that is gone it may say the same.
+_UNFIT: Final = (
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    TypeError,
+    UnicodeEncodeError,
+)
+
+
+async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
+    """Return a connection, and which file that is of; one that is found damaged is set aside, and a new one begun."""
+    looked = False
+    while True:
+        file = InPlace(path)
+        try:
+            db = await asyncio.to_thread(schema.open_writer, path)
+        except Damaged:
+            if looked:
+                raise
+            looked = True
+            await asyncio.to_thread(
+                schema.prepare, path
+            )  # else who is started while it is used could not begin
+            continue
+        if file.in_place():
+            return file, await on_its_thread(db)
+        db.close()  # it was begun, or set aside, meanwhile
+
+
+_KNOWN: Final = "SELECT id FROM verdict WHERE id IN (SELECT value FROM json_each(?))"
+
+
+class Journal(Reader):
+    """The journal of one process that writes it.
+
+    Use `await Journal.open(path)` in the process and loop that will use it (after a fork), once `schema.prepare`
+    was called. Close it, or use it as a context manager: only then is everything written.
+    """
+
+    def __init__(
+        self, path: Path, db: aiosqlite.Connection, *, batch_s: float, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(path, db)
+        self.lost = 0  # entries dropped since the start
+        self.written = 0  # entries committed since the start
+        self._batch_s = batch_s
+        self._clock = clock
+        self._waiting: deque[_Taken] = deque()
+        self._waiting_bytes = 0
+        self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
+        self._in_force: dict[
+            str, Mapping[str, str]
+        ] = {}  # the last of them: a journal that is begun anew lacks it
+        self._unfit: Exception | None = None  # the last entry that could not be packed or stored
+        self._wake = asyncio.Event()  # there is something to do
+        self._hurry = asyncio.Event()  # at once
+        self._flushes: list[asyncio.Future[None]] = []
+        self._closing = False
+        self._transaction = asyncio.Lock()  # one connection, one transaction at a time
+        self._trouble = Trouble(path)
+        self._folder = path.with_name(state_files.JOURNAL_SPOOL)
+        self._spool = JournalSpool(self._folder)
+        self._spool_trouble = ""  # said once
+        self._taking_over = asyncio.create_task(
+            take_over(self._folder, self._write_left), name="journal-spools"
+        )
+        self._task = asyncio.create_task(self._run(), name="journal")
+
+    @classmethod
+    async def open(
+        cls, path: Path, *, batch_s: float = BATCH_S, clock: Callable[[], float] = time.monotonic
+    ) -> Self:
+        """Open the journal for writing; makes the file when there is none.
+
+        Args:
+            path: the file; its folder exists.
+            batch_s: seconds that an entry waits for others.
+            clock: seconds that never go back, to say how long trouble has lasted.
+
+        Raises:
+            StoreVersion: written by a newer Oborona.
+            StoreError: not ours, or cannot be written.
+        """
+        file, db = await _opened(path)
+        journal = cls(path, db, batch_s=batch_s, clock=clock)
+        journal._file = file
+        return journal
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are not yet on disk."""
+        return len(self._waiting)
+
+    def append(self, entry: Entry) -> None:
+        """Take an entry: into the spool now, into the file within `batch_s`; never raises for what a peer sent.
+
+        Call it on the loop that opened the journal.
+
+        Raises:
+            RuntimeError: the journal is closed.
+        """
+        self._take(lambda: rows.pack(entry))
+
+    def append_late(self, late: Late) -> None:
+        """Take what was found in a message after its entry was appended; as `append`."""
+        self._take(lambda: rows.pack_late(late))
+
+    def append_went(self, went: Went) -> None:
+        """Take where a copy of a message went; as `append`."""
+        self._take(lambda: rows.pack_went(went))
+
+    def append_policy(self, version: str, asks: Mapping[str, str]) -> None:
+        """Take what each rule of a policy asks; written before, or together with, the next entry.
+
+        Args:
+            version: of the policy.
+            asks: `recheck.asks.asks` of it.
+        """
+        self._policies[version] = asks
+        self._in_force = {version: asks}
+        self._spooled(pack_policy(version, asks))
+
+    def _take(self, packed: Callable[[], Waiting]) -> None:
+        if self._closing:
+            raise RuntimeError("the journal is closed")
+        try:
+            row = packed()
+            file = self._spooled(row)
+        except Exception as error:  # noqa: BLE001 - our own bug must not stop mail; logged by the task
+            self._drop_unfit(error)
+            return
+        self._waiting.append(_Taken(row, file))
+        self._waiting_bytes += row.bytes
+        self._drop_excess()
+        self._wake.set()
+        if len(self._waiting) == BATCH_ROWS and not self._trouble.pause:
+            self._hurry.set()
+
+    def _spooled(self, row: Spooled) -> int:
+        """Write a row into the spool; return the file that has it. Where that can't be, it is said, and the row is kept in memory alone.
+
+        Raises:
+            Exception: the row is not what its types say: our own bug.
+        """
+        try:
+            file = self._spool.append(row)
+        except StoreError as error:
+            if str(error) != self._spool_trouble:
+                self._spool_trouble = str(error)
+                _log.error("journal: %s; mail goes on, and what is answered is kept in memory alone", error)
+            return self._spool.number
+        if self._spool_trouble:
+            self._spool_trouble = ""
+            _log.warning("journal: the spool is written again")
+        return file
+
+    async def flush(self) -> None:
+        """Write everything that was appended before this call.
+
+        Raises:
+            StoreError: it could not be written; it waits on.
+        """
+        if self._closing:
+            await asyncio.wait({self._task})
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flushes.append(done)
+        self._hurry.set()
+        self._wake.set()
+        await done
+
+    async def close(self) -> None:
+        """Write everything and let the file go; what can't be written now waits in the spool for who follows, and is logged."""
+        self._closing = True
+        self._taking_over.cancel()
+        await asyncio.wait({self._taking_over})
+        self._hurry.set()
+        self._wake.set()
+        await asyncio.wait({self._task})
+        await super().close()
+
+    async def purge(
+        self,
+        now: float,
+        *,
+        retention_s: float,
+        max_rows: int,
+        limit: int = 1000,
+        evidence_s: float | None = None,
+        window_s: float = WINDOW_S,
+    ) -> int:
+        """Take one small step of purging: the oldest entries go first.
+
+        Call it again, with pauses, until it returns 0.
+
+        Args:
+            now: Unix time in seconds.
+            retention_s: entries older than this go.
+            max_rows: entries above this number go, whatever their age.
+            limit: entries in one step, at least 1; each thousand holds other writers up for about 10 ms.
+            evidence_s: facts, findings and shingles older than this go, the verdict stays; None = with the entry.
+            window_s: what came before is followed by nobody any more.
+
+        Returns:
+            Entries (or their evidence) that went.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        cutoff = ident.first_at(now - retention_s)
+        evidence_cutoff = cutoff if evidence_s is None else ident.first_at(now - evidence_s)
+        try:
+            async with self._transaction:
+                try:
+                    await self._begin()
+                    gone = await purging.delete_oldest(
+                        self._db,
+                        cutoff=cutoff,
+                        evidence_cutoff=evidence_cutoff,
+                        arrival_cutoff=ident.first_at(now - window_s),
+                        max_rows=max_rows,
+                        limit=limit,
+                    )
+                    await self._db.execute("COMMIT")
+                except BaseException:
+                    await self._db.rollback()
+                    raise
+                await purging.shrink(self._db)
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
+        return gone
+
+    async def _begin(self) -> None:
+        """Begin a transaction in the file that has the journal's name: one that is gone is begun anew, one that was set aside is left."""
+        while True:
+            if not self._file.in_place():
+                await asyncio.to_thread(schema.prepare, self.path)
+                left = self._db
+                self._file, self._db = await _opened(self.path)
+                await left.close()
+                self._policies = self._in_force | self._policies
+            await self._db.execute("BEGIN IMMEDIATE")
+            if self._file.in_place():  # nobody sets it aside from here on
+                return
+            await self._db.rollback()
+
+    async def _run(self) -> None:
+        """Write what waits, until the journal is closed."""
+        while True:
+            await self._wake.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._trouble.pause or self._batch_s):
+                    await self._hurry.wait()
+            self._wake.clear()
+            self._hurry.clear()
+            flushes, self._flushes = self._flushes, []
+            failure = await self._write_waiting()
+            for done in flushes:
+                if done.done():
+                    continue  # its caller gave up
+                if failure is None:
+                    done.set_result(None)
+                else:
+                    done.set_exception(failure)
+            if self._closing:
+                break
+            if self._waiting:
+                self._wake.set()
+        self._close_spool()
+        self._waiting.clear()
+        self._trouble.over(lost=self.lost)
+
+    async def _write_waiting(self) -> StoreError | None:
+        """Return what stopped it; the entries then wait on."""
+        failure: StoreError | None = None
+        while self._waiting and failure is None:
+            batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
+            try:
+                await self._write([one.row for one in batch])
+            except sqlite_file.ERRORS as error:
+                failure = schema.met(error, self.path)
+            except StoreError as error:
+                failure = error
+            except Exception as error:  # noqa: BLE001 - the barrier of this task: without it nothing is journaled
+                _log.exception("journal: a fault of ours; the entries wait")
+                failure = StoreError(f"{self.path}: {error}")
+            else:
+                self._waiting_bytes -= sum(one.row.bytes for one in batch)
+                self._drop_spooled()
+                continue
+            self._waiting.extendleft(reversed(batch))
+            self._drop_excess()
+        if self._unfit is not None:
+            _log.error("journal: an entry that cannot be stored was dropped", exc_info=self._unfit)
+            self._unfit = None
+        if failure is None:
+            self._trouble.succeeded(lost=self.lost, now=self._clock())
+        else:
+            self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
+        return failure
+
+    def _drop_spooled(self) -> None:
+        """Drop of the spool what SQLite has."""
+        try:
+            self._spool.written(self._waiting[0].file if self._waiting else None)
+        except StoreError as error:
+            _log.warning("journal: %s", error)
+
+    def _close_spool(self) -> None:
+        """Let the spool go, with what SQLite has not taken."""
+        if self._waiting and self._spool_trouble:
+            self.lost += len(self._waiting)
+        elif self._waiting:
+            _log.error("journal: %d entries wait in %s for the next start", len(self._waiting), self._folder)
+        try:
+            self._spool.close(written=not self._waiting)
+        except StoreError as error:
+            _log.warning("journal: %s", error)
+
+    async def _write_left(self, batch: Sequence[Waiting], policies: Mapping[str, Mapping[str, str]]) -> int:
+        """Write rows that another took, but those that it had written itself; return how many entries these are.
+
+        Raises:
+            StoreError: the file can't be written.
+        """
+        try:
+            return await self._write(list(batch), policies, of_another=True)
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
+
+    async def _write(
+        self,
+        batch: list[Waiting],
+        more: Mapping[str, Mapping[str, str]] = {},
+        *,
+        of_another: bool = False,
+    ) -> int:
+        """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written.
+
+        Return how many entries were added.
+
+        Args:
+            batch: of this process, or of one that died.
+            more: what the rules of policies ask, beside what was appended here.
+            of_another: that one may have written some of it.
+        """
+        try:
+            async with self._transaction:
+                try:
+                    while True:
+                        await self._begin()
+                        policies = {**more, **self._policies}
+                        fresh = await self._unknown(batch) if of_another else batch
+                        added = await writing.insert(self._db, fresh, policies)
+                        await self._db.execute("COMMIT")
+                        if (
+                            self._file.in_place()
+                        ):  # set aside by who could not wait for us: it has to be in the new one
+                            break
+                except BaseException:
+                    await self._db.rollback()
+                    raise
+        except _UNFIT as error:
+            await self._db.execute("SELECT 1")  # raises if it is the connection, and no row is to blame
+            if len(batch) == 1:
+                self._drop_unfit(error)
+                return 0
+            return sum([await self._write([row], more, of_another=of_another) for row in batch])
+        self.written += added
+        for version in policies:
+            self._policies.pop(version, None)
+        known = sum(isinstance(row, rows.Row) for row in fresh) - added
+        if known:
+            _log.warning("journal: %d entries were there already, or share an id", known)
+        return added
+
+    async def _unknown(self, batch: Sequence[Waiting]) -> list[Waiting]:
+        """Return rows but the entries that the journal has: asked within the transaction, of the file that is written."""
+        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
+        known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
+        return [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]
+
+    def _drop_excess(self) -> None:
+        dropped = False
+        while self._waiting_bytes > WAITING_BYTES and self._waiting:
+            self._waiting_bytes -= self._waiting.popleft().row.bytes
+            self.lost += 1
+            dropped = True
+        if dropped:
+            self._drop_spooled()  # it has the same bound
+
+    def _drop_unfit(self, error: Exception) -> None:
+        self.lost += 1
+        self._unfit = error
+        self._wake.set()

@@ -1,0 +1,276 @@
+"""Looking into the journal: by id, by the mail server's queue id, by Message-ID, the latest.
+
+`Reader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal` is a reader too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import struct
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import aiosqlite
+
+from oborona import ident, sqlite_file
+from oborona.errors import StoreError
+from oborona.journal import rows, schema, texts
+from oborona.journal.entry import Entry, Late, Went
+from oborona.whole_file import InPlace
+
+FOUND: Final = (
+    100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
+)
+
+CHUNK: Final = 500  # entries that are read at once
+COPIES: Final = 10_000  # of one message; mail servers make fewer
+DAMAGED: Final = (
+    ValueError,
+    KeyError,
+    TypeError,
+    struct.error,
+)  # what reading a row raises that was changed
+
+ENTRIES: Final = (
+    "SELECT "  # noqa: S608 - names of ours
+    + ", ".join(f"v.{name.strip()}" for name in rows.VERDICT_COLUMNS.split(","))
+    + ", "
+    + ", ".join(f"e.{name.strip()}" for name in rows.EVIDENCE_COLUMNS.split(","))
+    + ", n.names FROM verdict v LEFT JOIN evidence e ON e.id = v.id LEFT JOIN names n ON n.id = e.shape"
+)
+_VERDICT_WIDTH: Final = len(rows.VERDICT_COLUMNS.split(","))
+
+
+class Arrival(NamedTuple):
+    """A message that passed, or in which something was found late."""
+
+    place: int  # in the order in which they were written
+    id: int  # of its entry
+    late: bool
+
+
+async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
+    """Return an open connection as aiosqlite drives it.
+
+    It is opened before, because aiosqlite's thread outlives an open that fails, and then meets a closed loop.
+    """
+    return await aiosqlite.Connection(lambda: db, iter_chunk_size=64)
+
+
+class Reader:
+    """The journal, read-only.
+
+    Use `await Reader.open(path)`; close it, or use it as a context manager.
+    """
+
+    def __init__(self, path: Path, db: aiosqlite.Connection) -> None:
+        self.path = path
+        self._db = db
+        self._file = InPlace(path)
+
+    def in_place(self) -> bool:
+        """Whether the file that is read is still the journal: it may have been set aside."""
+        return self._file.in_place()
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open the journal at a path.
+
+        Raises:
+            StoreError: there is none, or it cannot be read; the text says why.
+        """
+        return cls(path, await on_its_thread(await asyncio.to_thread(schema.open_reader, path)))
+
+    async def close(self) -> None:
+        """Let the file go."""
+        await self._db.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self.close()
+
+    async def get(self, number: int) -> Entry | None:
+        """Return one entry; None when there is none, or it was purged.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
+        return found[0] if found else None
+
+    async def late(self, number: int) -> Late | None:
+        """Return what was found late in a message; None when nothing was, or it was purged.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (number,))  # noqa: S608 - names of ours
+        return rows.unpack_late(found[0]) if found else None
+
+    async def went(self, number: int) -> list[Went]:
+        """Return where the copies of a message went, in that order, as far as the delivery door has told; none where there is no such door.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            f"SELECT {rows.WENT_COLUMNS} FROM went WHERE id = ? ORDER BY time LIMIT {COPIES}",  # noqa: S608 - names of ours
+            (number,),
+        )
+        return [rows.unpack_went(row) for row in found]
+
+    async def arrived(self, after: int, most: int = CHUNK) -> list[Arrival]:
+        """Return the next messages that passed, and those in which something was found late, in the order in which they were written.
+
+        Whoever remembers the last place and asks for what is behind it misses none, in whatever order their ids were given, and
+        whether or not the journal was begun anew meanwhile.
+
+        Args:
+            after: the place of the last one that is known; 0 = from the first that is kept.
+            most: arrivals.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?", (after, most)
+        )
+        return [Arrival(place, number, bool(late)) for place, number, late in found]
+
+    async def last_place(self) -> int:
+        """Return the place of the last arrival; what is behind it is yet to come.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((place,),) = await self._fetch("SELECT seq FROM sqlite_sequence WHERE name = 'arrival'")
+        return int(place)
+
+    async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
+        """Return the ids of at most `FOUND` entries, newest first.
+
+        Args:
+            queue_id: the mail server's; empty = any.
+            message_id: as entries have it; empty = any. Both: entries that match both.
+
+        Raises:
+            StoreError: the file cannot be read.
+            ValueError: neither was given.
+        """
+        conditions: list[str] = []
+        values: list[object] = []
+        if queue_id:
+            conditions.append("queue_id = ?")
+            values.append(rows.stored(queue_id))
+        if message_id:
+            conditions.append("message_key = ? AND message_id = ?")
+            values += texts.message_key(message_id), rows.stored(message_id)
+        if not conditions:
+            raise ValueError("what to find: a queue id or a Message-ID")
+        sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608
+        return [number for (number,) in await self._fetch(sql, values)]
+
+    async def recent(self, limit: int = 20) -> list[Entry]:
+        """Return the latest entries, newest first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return await self._entries(f"{ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
+
+    async def since(self, when: float) -> AsyncIterator[Entry | int]:
+        """Yield the entries from a time on, oldest first; of one whose row is damaged its id.
+
+        Args:
+            when: Unix seconds.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        last = ident.first_at(when) - 1
+        while True:
+            found = await self._fetch(f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,))
+            for row in found:
+                last = row[0]
+                try:
+                    entry = entry_of(row)
+                except DAMAGED:
+                    yield last
+                else:
+                    yield entry
+            if len(found) < CHUNK:
+                return
+
+    async def clients(self, after: int, before: int, most: int = CHUNK) -> list[tuple[int, str]]:
+        """Return ids between two, and the clients' addresses that their entries have, the newest first; empty where it is no text.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found = await self._fetch(
+            "SELECT id, client_ip FROM verdict WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?",
+            (after, before, most),
+        )
+        return [(number, address if isinstance(address, str) else "") for number, address in found]
+
+    async def count_since(self, when: float) -> int:
+        """Return how many entries there are from a time on.
+
+        Args:
+            when: Unix seconds.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((number,),) = await self._fetch(
+            "SELECT count(*) FROM verdict WHERE id >= ?", (ident.first_at(when),)
+        )
+        return int(number)
+
+    async def policies(self) -> dict[str, dict[str, str]]:
+        """Return what each rule asked, by name, of each version of the policy that the journal knows.
+
+        Raises:
+            StoreError: the file cannot be read, or what it holds of a policy is damaged.
+        """
+        try:
+            found = await self._fetch("SELECT version, rules FROM policy ORDER BY place")
+            return {version: rows.unpack_asks(stored) for version, stored in found}
+        except ValueError as error:
+            raise StoreError(f"{self.path}: what it knows of policies is damaged: {error}") from error
+
+    async def count(self) -> int:
+        """Return how many entries there are, without counting them.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        ((number,),) = await self._fetch("SELECT rows FROM tally")
+        return int(number)
+
+    async def _entries(self, sql: str, values: Iterable[object]) -> list[Entry]:
+        found = []
+        for row in await self._fetch(sql, values):
+            try:
+                found.append(entry_of(row))
+            except DAMAGED as error:
+                raise StoreError(
+                    f"{self.path}: the entry {ident.to_text(row[0])} is damaged: {error}"
+                ) from error
+        return found
+
+    async def _fetch(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self.path) from error
+
+
+def entry_of(row: tuple[Any, ...]) -> Entry:
+    """Return the entry of a row of `ENTRIES`."""
+    evidence = row[_VERDICT_WIDTH:-1]
+    return rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])

@@ -1,0 +1,283 @@
+"""Journal entries as table rows and back: pure.
+
+Texts are cut, and stand as `recheck.texts` has them. Facts are stored as their values; the list of their names, the same for
+almost all messages, is a row of its own.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from hashlib import blake2b
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry, Late, Went
+from oborona.journal.evidence import packed, unpacked
+from oborona.journal.texts import TEXT_LENGTH, from_json, message_key, packed_text, to_json, unpacked_text
+from oborona.types import Action, Finding, RuleHit, Shingle, Would
+
+VERDICT_COLUMNS: Final = (
+    "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, message_id, message_key,"
+    " client_ip, helo, sender, login, recipients, subject, rules, would, header_from"
+)
+EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
+LATE_COLUMNS: Final = (
+    "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles"
+)
+WENT_COLUMNS: Final = "id, recipient, spam, time"
+MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
+_OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
+_WENT_BYTES: Final = 400
+
+_SHINGLE: Final = partial(tuple.__new__, Shingle)  # of a pair, without a call of Python for each of sixty
+_RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
+_FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
+_WOULD: Final = msgspec.json.Decoder(Would)
+_ASKS: Final = msgspec.json.Decoder(dict[str, str])
+_TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
+_OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
+_ARRAY: Final = msgspec.json.Decoder(list[Any])
+
+
+class Row(NamedTuple):
+    """An entry, ready to be written."""
+
+    verdict: tuple[object, ...]  # in the order of VERDICT_COLUMNS
+    evidence: tuple[object, ...]  # in the order of EVIDENCE_COLUMNS
+    shape: int | None  # id of its list of names
+    names: tuple[str, ...]
+    bytes: int  # what it takes in memory, about
+
+    @property
+    def ident(self) -> int:
+        """The entry's id."""
+        number = self.verdict[0]
+        assert isinstance(number, int)
+        return number
+
+
+class LateRow(NamedTuple):
+    """What was found late, ready to be written."""
+
+    values: tuple[object, ...]  # in the order of LATE_COLUMNS
+    bytes: int  # what it takes in memory, about
+
+
+class WentRow(NamedTuple):
+    """Where a copy went, ready to be written."""
+
+    values: tuple[object, ...]  # in the order of WENT_COLUMNS
+    bytes: int  # what it takes in memory, about
+
+
+def pack_went(went: Went) -> WentRow:
+    """Return where a copy went as a row."""
+    return WentRow((went.id, stored(went.recipient), went.spam, went.time), _WENT_BYTES)
+
+
+def unpack_went(row: tuple[Any, ...]) -> Went:
+    """Return what a row in the order of WENT_COLUMNS holds."""
+    ident, recipient, spam, when = row
+    return Went(id=ident, recipient=unpacked_text(recipient), spam=bool(spam), time=when)
+
+
+def pack_late(late: Late) -> LateRow:
+    """Return what was found late as a row.
+
+    Raises:
+        Exception: only where it is not what its types say: our own bug.
+    """
+    rules, findings = to_json(late.rules), to_json(late.findings)
+    facts = to_json(late.facts)
+    if len(facts) > FACTS_BYTES:
+        facts = to_json({name: value for name, value in late.facts.items() if isinstance(value, int | float)})
+    shingles = _pack_shingles(late.shingles)
+    values = (
+        late.id,
+        late.time,
+        late.before.value,
+        late.score_before,
+        late.verdict.value,
+        late.score,
+        late.line,
+        late.decided_by,
+        rules,
+        findings,
+        facts,
+        shingles,
+    )
+    return LateRow(values, _OVERHEAD_BYTES + len(rules) + len(findings) + len(facts) + len(shingles))
+
+
+def unpack_late(row: tuple[Any, ...]) -> Late:
+    """Return what a row in the order of LATE_COLUMNS holds."""
+    ident, when, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles = (
+        row
+    )
+    return Late(
+        id=ident,
+        time=when,
+        before=Action(before),
+        score_before=score_before,
+        verdict=Action(verdict),
+        score=score,
+        line=line,
+        decided_by=decided_by,
+        rules=from_json(rules, _RULES),
+        findings=from_json(findings, _FINDINGS),
+        facts=from_json(facts, _OBJECT),
+        shingles=unpack_shingles(shingles),
+    )
+
+
+def pack(entry: Entry) -> Row:
+    """Return an entry as rows.
+
+    Raises:
+        Exception: only where the entry is not what its types say (a shingle type above 255, say): our own bug.
+    """
+    shape, names, facts = _pack_facts(entry.facts)
+    message_id = stored(entry.message_id)
+    recipients = to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
+    rules = to_json(entry.rules)
+    findings = to_json(entry.findings)
+    shingles = _pack_shingles(entry.shingles)
+    verdict = (
+        entry.id,
+        entry.time,
+        entry.verdict.value,
+        entry.score,
+        entry.line,
+        entry.decided_by,
+        entry.partial,
+        entry.policy_version,
+        entry.size,
+        stored(entry.queue_id) or None,
+        message_id or None,
+        message_key(entry.message_id) if message_id else None,
+        stored(entry.client_ip),
+        stored(entry.helo),
+        stored(entry.sender),
+        stored(entry.login),
+        recipients,
+        packed_text(entry.subject[:SUBJECT_LENGTH]),
+        rules,
+        None if entry.would is None else to_json(entry.would),
+        packed_text(entry.header_from[:SUBJECT_LENGTH]),
+    )
+    kept = None if entry.kept is None else packed(entry.kept)
+    size = sum(map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES)
+    return Row(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
+
+
+def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None) -> Entry:
+    """Return the entry of two rows.
+
+    Args:
+        verdict: in the order of VERDICT_COLUMNS.
+        evidence: in the order of EVIDENCE_COLUMNS; None when it was purged: the entry then has none.
+        names: JSON of its list of names, None when its facts are an object.
+    """
+    (
+        ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
+        client_ip, helo, sender, login, recipients, subject, rules, would, header_from,
+    ) = verdict  # fmt: skip
+    _, findings, shape, facts, shingles, kept = evidence or (0, "[]", None, "{}", b"", None)
+    return Entry(
+        id=ident,
+        time=when,
+        verdict=Action(action),
+        score=score,
+        line=line,
+        decided_by=decided_by,
+        partial=bool(partial),
+        policy_version=policy_version,
+        size=size,
+        queue_id=unpacked_text(queue_id),
+        message_id=unpacked_text(message_id),
+        client_ip=unpacked_text(client_ip),
+        helo=unpacked_text(helo),
+        sender=unpacked_text(sender),
+        login=unpacked_text(login),
+        recipients=from_json(recipients, _TEXTS),
+        subject=unpacked_text(subject),
+        rules=from_json(rules, _RULES),
+        findings=from_json(findings, _FINDINGS),
+        facts=_unpack_facts(facts, None if shape is None else names or "[]"),
+        shingles=unpack_shingles(shingles),
+        would=None if would is None else from_json(would, _WOULD),
+        header_from=unpacked_text(header_from),
+        kept=None if kept is None else unpacked(kept),
+    )
+
+
+def _pack_shingles(shingles: tuple[Shingle, ...]) -> bytes:
+    return struct.pack("<" + "BQ" * len(shingles), *chain.from_iterable(shingles))
+
+
+def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
+    """Return the shingles of their octets.
+
+    Raises:
+        struct.error: they are damaged.
+    """
+    return tuple(map(_SHINGLE, struct.iter_unpack("<BQ", octets)))
+
+
+def stored(text: str) -> str | bytes:
+    """Return a peer's text as it stands in its column."""
+    return packed_text(text[:TEXT_LENGTH])
+
+
+def names_json(names: tuple[str, ...]) -> str | bytes:
+    """Return a list of fact names as it is stored."""
+    return to_json(names)
+
+
+def asks_json(asks: Mapping[str, str]) -> str | bytes:
+    """Return what the rules of a policy ask, as it is stored."""
+    return to_json(asks)
+
+
+def unpack_asks(stored: str | bytes) -> dict[str, str]:
+    """Return what the rules of a policy asked.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return from_json(stored, _ASKS)
+
+
+def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], str | bytes]:
+    values = to_json(list(facts.values()))
+    if len(values) > FACTS_BYTES:
+        facts = {name: value for name, value in facts.items() if isinstance(value, int | float)}
+        values = to_json(list(facts.values()))
+    names = tuple(facts)
+    if len(names) > MAX_NAMES or not names:
+        return None, (), to_json(facts) if len(names) <= 4 * MAX_NAMES else "{}"
+    return _shape(names), names, values
+
+
+def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
+    if names is None:
+        return from_json(facts, _OBJECT)
+    known = _names(names)
+    values: list[Any] = from_json(facts, _ARRAY)
+    return dict(zip(known, values, strict=False))
+
+
+@lru_cache(maxsize=64)
+def _names(stored: str | bytes) -> tuple[str, ...]:
+    return from_json(stored, _TEXTS)
+
+
+@lru_cache(maxsize=64)  # the lists of one policy and the one before it
+def _shape(names: tuple[str, ...]) -> int:
+    """Return the id of a list of names: 63 bits of its hash, so that all processes find the same."""
+    text = "\0".join(names).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1

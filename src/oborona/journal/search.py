@@ -1,0 +1,291 @@
+"""Messages of the journal that answer a question, newest first.
+
+The verdicts are read backwards by their ids, which are in order of time, until enough are found: what came today is found without looking at
+what came before.  Only a queue id, a Message-ID and an id have an index; an index for words would cost every message more than its verdict does,
+and a search some hundred times a day is worth half a second.
+
+What is searched is what the journal has: every message that was judged whole.  What was refused at connect, MAIL FROM or RCPT TO is in the log alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from oborona import ident, sqlite_file
+from oborona.journal import schema
+from oborona.journal.query import VERDICTS, Field, Query, Term
+from oborona.journal.texts import from_json, message_key, unpacked_text
+from oborona.types import Action, Mode, RuleHit
+
+REASONS: Final = 2  # that a row shows
+COLUMNS: Final = (
+    "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, header_from, recipients, login,"
+    " subject, size, rules"
+)
+_RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
+_TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
+_RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
+_SIGNED: Final = re.compile(r"([0-9A-Za-z]{13})(?:\.[0-9A-Za-z]*)?")
+_IN_TEXT: Final = {
+    Field.FROM: ("sender", "header_from"),
+    Field.TO: ("recipients",),
+    Field.SUBJECT: ("subject",),
+    Field.HELO: ("helo",),
+    Field.LOGIN: ("login",),
+}
+"""Fields whose words may stand anywhere in them → columns."""
+_ANYWHERE: Final = (
+    *(
+        "sender",
+        "header_from",
+        "recipients",
+        "subject",
+        "client_ip",
+        "helo",
+        "login",
+        "queue_id",
+        "message_id",
+    ),
+)
+
+Condition = tuple[str, list[object]]
+"""SQL, and its values."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One message, as a search shows it."""
+
+    id: str
+    time: float  # Unix seconds
+    verdict: Action
+    score: float
+    line: float
+    decided_by: str
+    queue_id: str
+    message_id: str
+    client: str
+    helo: str
+    sender: str
+    header_from: str
+    recipients: tuple[str, ...]
+    login: str
+    subject: str
+    size: int
+    rules: tuple[RuleHit, ...]
+
+    @property
+    def reasons(self) -> tuple[RuleHit, ...]:
+        """The live rules that weigh most."""
+        live = [hit for hit in self.rules if hit.mode is Mode.LIVE]
+        return tuple(sorted(live, key=lambda hit: -abs(hit.score))[:REASONS])
+
+
+class Search:
+    """The journal, open for searching; to be used by one thread, and closed.
+
+    Args:
+        path: the journal.
+
+    Raises:
+        StoreError: there is none, or it can't be read; methods raise it too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db = schema.open_reader(path)
+        self._db.create_function("folded", 1, _folded, deterministic=True)
+        self._db.create_function("within", 2, _within, deterministic=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    def find(self, query: Query, most: int) -> Iterator[Found]:
+        """Yield messages as they are found, newest first; a row that is damaged is passed over.
+
+        Args:
+            query: what to find.
+            most: messages.
+        """
+        where, values = condition(query)
+        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
+        try:
+            for row in self._db.execute(sql, (*values, most)):
+                found = _found(row)
+                if found is not None:
+                    yield found
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self._path) from error
+
+    def oldest(self) -> float | None:
+        """Return when the oldest message came that the journal has, Unix seconds; None where it has none."""
+        try:
+            found = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
+        except sqlite_file.ERRORS as error:
+            raise schema.met(error, self._path) from error
+        return None if found is None else float(found[0])
+
+
+def condition(query: Query) -> Condition:
+    """Return what a question is in SQL: a condition on rows of `verdict`, and its values."""
+    parts = list[str]()
+    values = list[object]()
+    if query.since is not None:
+        parts.append("id >= ?")
+        values.append(ident.first_at(query.since))
+    if query.until is not None:
+        parts.append("id < ?")
+        values.append(ident.first_at(query.until))
+    for bound in query.bounds:
+        parts.append(f"score {bound.sign} ?")
+        values.append(bound.score)
+    for term in query.terms:
+        sql, given = _of_term(term)
+        parts.append(f"NOT ifnull(({sql}), 0)" if term.negated else f"({sql})")
+        values += given
+    return " AND ".join(parts) or "1", values
+
+
+def _of_term(term: Term) -> Condition:
+    text = term.text
+    match term.field:
+        case Field.ANY:
+            return _anywhere(text)
+        case Field.CLIENT:
+            if "/" in text:
+                return "client_ip LIKE ? AND within(client_ip, ?)", [_roughly(text), text]
+            return "client_ip LIKE ? ESCAPE '\\'", [f"{_escaped(text)}%"]
+        case Field.RULE:
+            return _rule(text)
+        case Field.VERDICT:
+            return "verdict = ?", [text]
+        case Field.DECIDED:
+            return "decided_by LIKE ? ESCAPE '\\'", [_starred(text)]
+        case Field.QUEUE:
+            return "queue_id = ?", [text]
+        case Field.ID:
+            number = _number(text)
+            return ("0", []) if number is None else ("id = ?", [number])
+        case Field.MESSAGE:
+            return _message(text)
+        case field:
+            return _contain(_IN_TEXT[field], text)
+
+
+def _anywhere(text: str) -> Condition:
+    """A word of which nobody has said where it stands."""
+    sql, values = _contain(_ANYWHERE, text)
+    more: list[Condition] = [("decided_by = ?", [text])]
+    if _RULE_NAME.fullmatch(text):
+        more.append(_rule(text))
+    if action := VERDICTS.get(text.lower()):
+        more.append(("verdict = ?", [action.value]))
+    number = _number(text)
+    if number is not None:
+        more.append(("id = ?", [number]))
+    for one, given in more:
+        sql += f" OR {one}"
+        values += given
+    return sql, values
+
+
+def _contain(columns: tuple[str, ...], text: str) -> Condition:
+    """A text that stands anywhere in one of some columns. SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the price."""
+    if text.isascii():
+        sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
+        values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
+        return sql, values
+    sql = " OR ".join(f"instr(folded({column}), ?)" for column in columns)
+    return sql, [text.casefold()] * len(columns)
+
+
+def _rule(text: str) -> Condition:
+    """A name among those of the rules that hit, as their JSON has it."""
+    return "rules LIKE ? ESCAPE '\\'", [f'%"name":"{_starred(text)}' + ("%" if text.endswith("*") else '"%')]
+
+
+def _message(text: str) -> Condition:
+    """A Message-ID with or without its brackets, whichever way it came."""
+    bare = text.strip("<>")
+    forms = [bare, f"<{bare}>"]
+    return "message_key IN (?, ?) AND message_id IN (?, ?)", [*map(message_key, forms), *forms]
+
+
+def _number(text: str) -> int | None:
+    """Return the id that a word names: bare, or signed as X-Mras-Id has it."""
+    found = _SIGNED.fullmatch(text)
+    return None if found is None else ident.from_text(found[1])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _starred(text: str) -> str:
+    """Return a LIKE pattern of a name; a star at its end is any rest."""
+    return f"{_escaped(text[:-1])}%" if text.endswith("*") else _escaped(text)
+
+
+def _folded(stored: Any) -> str:
+    if isinstance(stored, bytes):
+        return stored.decode("utf-8", "replace").casefold()
+    return stored.casefold() if isinstance(stored, str) else ""
+
+
+def _roughly(network: str) -> str:
+    """Return a LIKE pattern of the addresses among which those of a network are: the dear question is asked of fewer."""
+    address, _, bits = network.partition("/")
+    if ":" in address:
+        return "%:%"
+    return ".".join((*address.split(".")[: int(bits) // 8], "%"))
+
+
+@lru_cache(maxsize=8)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)
+
+
+@lru_cache(maxsize=65_536)
+def _within(address: Any, network: str) -> bool:
+    try:
+        return ip_address(unpacked_text(address)) in _network(network)
+    except ValueError:
+        return False
+
+
+def _found(row: tuple[Any, ...]) -> Found | None:
+    try:
+        (
+            number, when, verdict, score, line, decided_by, queue_id, message_id, client, helo, sender, header_from, recipients,
+            login, subject, size, rules,
+        ) = row  # fmt: skip
+        return Found(
+            id=ident.to_text(number),
+            time=float(when),
+            verdict=Action(verdict),
+            score=float(score),
+            line=float(line),
+            decided_by=decided_by,
+            queue_id=unpacked_text(queue_id),
+            message_id=unpacked_text(message_id),
+            client=unpacked_text(client),
+            helo=unpacked_text(helo),
+            sender=unpacked_text(sender),
+            header_from=unpacked_text(header_from),
+            recipients=from_json(recipients, _TEXTS),
+            login=unpacked_text(login),
+            subject=unpacked_text(subject),
+            size=int(size),
+            rules=from_json(rules, _RULES),
+        )
+    except (ValueError, TypeError):
+        return None

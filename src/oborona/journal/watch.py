@@ -1,0 +1,62 @@
+"""The keeper's eye on the journal's file: gone, or said to be damaged by whoever met it, it is looked at, and begun anew where it must be."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from oborona.errors import StoreError
+from oborona.journal import schema
+
+LOOK_S: Final = 1.0  # between looks for a note, or whether the file is there
+REST_S: Final = 600.0  # after all of a file was read and was sound: reading it again costs a disk minutes
+
+log = logging.getLogger("oborona.keeper")
+
+
+@asynccontextmanager
+async def watched(
+    path: Path, stop: asyncio.Event, *, look_s: float = LOOK_S, rest_s: float = REST_S
+) -> AsyncIterator[None]:
+    """Have the journal looked after within; what its writers have waits meanwhile and goes into the new one.
+
+    Args:
+        path: the journal.
+        stop: set when nobody is to look any more.
+        look_s: seconds between looks.
+        rest_s: seconds that a file which was found sound is not read again.
+    """
+    task = asyncio.create_task(_watch(path, stop, look_s, rest_s), name="watching")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def _wanted(path: Path, rested: float) -> bool:
+    return not path.exists() or (rested <= 0 and bool(schema.suspected(path)))
+
+
+async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) -> None:
+    told, rested = "", 0.0
+    while not stop.is_set():
+        await asyncio.sleep(look_s)
+        rested -= look_s
+        if not _wanted(path, rested):
+            continue
+        try:
+            if await asyncio.to_thread(schema.prepare, path) is None:
+                rested = rest_s
+            told = ""
+        except StoreError as error:
+            if str(error) != told:
+                log.error("the journal can't be looked at: %s", error)  # noqa: TRY400 - the error says where
+            told = str(error)
+        except Exception:
+            log.exception("the journal can't be looked at: a fault of ours")
+            rested = rest_s

@@ -1,0 +1,197 @@
+"""Which copies of a message go where now that its verdict may be another: pure.
+
+A copy is moved only for what the policy says of the message, and only if that is certain:
+
+    to the spam folder   the mildest verdict of now is not accept, and the verdict of then was, both by the lists of its reader
+    to the inbox         the severest verdict of now is accept, it was filed as spam, or moved there by us, and what was learned since has a name
+
+It stays where its reader has opened or moved it, where their own list decides, and where it was decided about before and did not come to a move: what a
+mailbox refused once, or an admin took back, is not tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from oborona.journal.entry import Entry, Went
+from oborona.policy.load import Policy
+from oborona.policy.personal import Delivered, delivered, outcome
+from oborona.recheck.engine.because import shown
+from oborona.recheck.engine.model import Cause, Folders, Stay, Touched
+from oborona.recheck.judged import Again
+from oborona.recheck.moves import Decision, Move, State
+from oborona.recheck.then import readable
+from oborona.reputation.personal import Personal, mail_address
+from oborona.types import Action, Proved, RuleHit, Verdict
+
+PASSED: Final = (Action.ACCEPT, Action.SPAM)
+OPENED: Final = "opened"
+MOVED_BY_READER: Final = "moved by its recipient"
+OWN_LIST: Final = "its recipient's list decides"
+NOTHING_LEARNED: Final = "nothing was learned that speaks for it"
+TAKEN_BACK: Final = "an admin took it back"
+_PENDING: Final = (State.DECIDED, State.ISSUED)
+
+
+def site_verdict(entry: Entry) -> tuple[Action, str]:
+    """Return what the site made of a message, and by what, whatever lists of its readers made of that."""
+    if entry.kept is not None and entry.kept.site is not None:
+        return entry.kept.site
+    return entry.verdict, entry.decided_by
+
+
+def by_site(entry: Entry) -> Entry:
+    """Return an entry with the site's verdict in the place of its readers'."""
+    action, decided_by = site_verdict(entry)
+    if decided_by == entry.decided_by:
+        return entry
+    return msgspec.structs.replace(entry, verdict=action, decided_by=decided_by)
+
+
+def copies(
+    entry: Entry,
+    went: Sequence[Went],
+    again: Again,
+    policy: Policy,
+    *,
+    people: Sequence[Personal],
+    touched: Sequence[Touched],
+    made: Sequence[Move],
+    folders: Folders,
+    cause: Cause,
+    because: Callable[[Sequence[Move]], tuple[str, ...]],
+    now: float,
+) -> tuple[tuple[Decision, ...], tuple[Stay, ...]]:
+    """Return the copies that are to be moved, and those that stay although the verdict is another.
+
+    Args:
+        entry: of the journal.
+        went: where its copies went, as far as that is known.
+        again: the message as it is judged now.
+        policy: it is judged by.
+        people: its recipients, in their order.
+        touched: what persons did with it.
+        made: its moves so far.
+        folders: of the site.
+        cause: why it was looked at.
+        because: returns what was learned that speaks for a filed copy, by the moves of it that were made.
+        now: Unix seconds.
+    """
+    decisions: list[Decision] = []
+    stays: list[Stay] = []
+    hands = {one.person: one for one in touched}
+    sides = None
+    for recipient, person in zip(entry.recipients, people, strict=True):
+        mine = [one for one in made if one.recipient == recipient]
+        where = _where(entry, went, recipient, mine, folders)
+        if not may_move(again, filed=where != folders.inbox):
+            continue
+        if sides is None:
+            sides = _Sides(entry, again, policy)
+        target = sides.target(where, person, folders, now, ours=bool(mine))
+        hand = hands.get(mail_address(recipient)) or hands.get(person.address)
+        why = _stays(hand, mine) or (OWN_LIST if not target else "")
+        if why:
+            stays.append(Stay(recipient, why))
+            continue
+        if any(one.state in _PENDING for one in mine):
+            continue
+        named = because(mine) if target == folders.inbox else ()
+        if target == folders.inbox and not named:
+            stays.append(Stay(recipient, NOTHING_LEARNED))
+            continue
+        decisions.append(
+            Decision(
+                message=entry.id,
+                recipient=recipient,
+                source=where,
+                target=target,
+                why=told(again.verdict),
+                score=again.verdict.score,
+                line=again.verdict.line,
+                event=cause.value,
+                because=shown(named),
+            )
+        )
+    return tuple(decisions), tuple(stays)
+
+
+def may_move(again: Again, *, filed: bool) -> bool:
+    """Tell whether a copy may have to go somewhere else, whoever its reader is.
+
+    Args:
+        again: the message as it is judged now.
+        filed: it is in the spam folder.
+    """
+    return again.severest is Action.ACCEPT if filed else again.mildest is not Action.ACCEPT
+
+
+def told(verdict: Verdict) -> str:
+    """Return what decided, and its words."""
+    hit: RuleHit | None = next((one for one in verdict.rules if one.name == verdict.decided_by), None)
+    return f"{verdict.decided_by} {hit.say}".strip() if hit is not None else verdict.decided_by
+
+
+def _where(entry: Entry, went: Sequence[Went], recipient: str, mine: Sequence[Move], folders: Folders) -> str:
+    """Return the folder that a copy is in, as far as we know."""
+    for one in reversed(mine):
+        if one.state in (State.DONE, *_PENDING):
+            return one.target
+    name = recipient.lower()
+    spam = next((one.spam for one in went if one.recipient.lower() == name), entry.verdict is Action.SPAM)
+    return folders.spam if spam else folders.inbox
+
+
+def _stays(hand: Touched | None, mine: Sequence[Move]) -> str:
+    """Return why a copy is not to be moved by us; empty where it may be."""
+    if hand is not None and (hand.moved or hand.opened):
+        return MOVED_BY_READER if hand.moved else OPENED
+    for one in mine:
+        if one.state is State.UNDONE or one.undoes is not None:
+            return TAKEN_BACK
+        if one.state in (State.KEPT, State.FAILED):
+            return one.note or one.state.value
+    return ""
+
+
+class _Sides:
+    """A message as its readers are asked about it: then, and now at its mildest and severest."""
+
+    def __init__(self, entry: Entry, again: Again, policy: Policy) -> None:
+        facts, _ = readable(again.facts)
+        proved = Proved(author=facts.author, author_domain=facts.author_domain, sender=facts.sender_proved)
+        lists = frozenset(one.name for one in policy.local_lists.lists)
+        lines = policy.verdict
+        action, decided_by = site_verdict(entry)
+
+        def side(action: Action, score: float, decided_by: str) -> Delivered:
+            verdict = Verdict(action=action, score=score, line=0.0, decided_by=decided_by)
+            return delivered(
+                facts,
+                proved,
+                entry.shingles,
+                verdict,
+                spam_score=lines.spam_score,
+                reject_score=lines.reject_score,
+                lists=lists,
+            )
+
+        self._then = side(action, entry.score, decided_by)
+        self._mildest = side(again.mildest, again.lowest, again.verdict.decided_by)
+        self._severest = side(again.severest, again.highest, again.verdict.decided_by)
+
+    def target(self, where: str, person: Personal, folders: Folders, now: float, *, ours: bool) -> str:
+        """Return where a copy that may be moved belongs; empty where its reader's list says otherwise."""
+        then = outcome(self._then, person, now).action
+        if where == folders.inbox:
+            if outcome(self._mildest, person, now).action is Action.ACCEPT or then is not Action.ACCEPT:
+                return ""
+            return folders.spam
+        if outcome(self._severest, person, now).action is not Action.ACCEPT:
+            return ""
+        if then is Action.ACCEPT and not ours:
+            return ""
+        return folders.inbox

@@ -1,0 +1,371 @@
+"""The second look itself: changes and the clock in, moves out; in one event loop, some messages at a time.
+
+    changes → work → the newest messages that carry them (index)  ┐
+    late finds                                                     ├→ a glance → judged again → runaway? → decided
+    the clock  → messages whose time has come (journal)            ┘
+
+Of four steps one is the clock's.  After each step it rests, so that it is busy for no more than its share of a core.  Where a store can't be read it says so,
+once, and tries that step again later: nothing is passed over.  It adds nothing to the counters: they have people's words by now, and a verdict that rests on those
+would count them a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from msgspec.structs import replace
+
+from oborona.errors import StoreError
+from oborona.ident import first_at, to_text
+from oborona.metrics import Counter, Gauge
+from oborona.recheck.engine.clock import Clock, name_of
+from oborona.recheck.engine.journal import Delivered
+from oborona.recheck.engine.limits import Limits
+from oborona.recheck.engine.model import Brief, Cause, Second, Taken
+from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
+from oborona.recheck.engine.runaway import HOUR_S, Runaway
+from oborona.recheck.engine.work import MOST_PIECES, Work
+from oborona.recheck.moves import Decision, Moves
+from oborona.types import Shingle
+
+FOUND_AT_ONCE: Final = 64  # messages of one step
+CLOCK_AT_ONCE: Final = 200  # of one step of the clock, most of which end with the glance
+ECHOES_S: Final = (0.5, 2.0)  # after a change, for counts that were on their way
+CLOCK_TURN: Final = 4  # of so many steps one is the clock's
+LATE: Final = "late"  # name of the place in what was found late
+ALLOWED: Final = "allowed"  # name of the time until which an admin lets everything be moved
+SAVE_S: Final = 5.0  # between writes of how far we are
+RESUMED_S: Final = 3600.0  # that an admin's word holds
+IDLE_S: Final = 0.05  # where there is nothing to do
+PAUSED_S: Final = 0.5  # while moves have stopped, or nobody can judge
+MOST_ECHOES: Final = 2000  # beyond, the clock finds what they would have
+PASSED_S: Final = 10.0  # that the number of messages of the last hour is good for
+ARRIVED_AT_ONCE: Final = 10  # looks at the journal in one step
+MOST_LATE: Final = 1000  # that wait; the others are in the journal
+_GLANCED: Final = frozenset({Cause.WORD, Cause.PARDON})
+
+MESSAGES: Final = Counter(
+    "oborona_recheck_messages",
+    "Delivered messages that were rechecked, by outcome; glanced: a quick check was enough, as for most; unjudged: nothing can be"
+    " said; failed: a fault; decided: copies that are to be moved.",
+    ("outcome",),
+)
+WAITING: Final = Gauge("oborona_recheck_waiting", "Changes whose messages are not all looked at.", ())
+PAUSED: Final = Gauge("oborona_recheck_paused", "1 while moves have stopped until an admin says so.", ())
+
+log = logging.getLogger("oborona.recheck")
+
+
+class Finds(Protocol):
+    """The index from pieces to messages."""
+
+    def find(
+        self, shingles: Sequence[Shingle], *, since: float, before: int | None = None, most: int
+    ) -> list[int]:
+        """Return the ids of messages that carry any of some pieces, newest first."""
+        ...
+
+
+class Engine:
+    """The second look of a site.
+
+    Args:
+        journal: of delivered messages.
+        index: of their pieces.
+        moves: this one's own access to them.
+        rescorer: returns who judges now; None while nobody can.
+        limits: as set.
+        asked: gets what each rule of a version asked, as it is read.
+        stopped: is told why moves have stopped.
+        decided: is told of messages whose moves were decided.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Delivered,
+        index: Finds,
+        moves: Moves,
+        rescorer: Callable[[], Rescorer | None],
+        limits: Limits,
+        asked: dict[str, Mapping[str, str]],
+        stopped: Callable[[str], Awaitable[None]],
+        decided: Callable[[Sequence[Second]], Awaitable[None]],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._journal = journal
+        self._index = index
+        self._moves = moves
+        self._rescorer = rescorer
+        self._limits = limits
+        self._asked = asked
+        self._stopped = stopped
+        self._decided = decided
+        self._clock = clock
+        self._work = Work()
+        self._late: deque[int] = deque()
+        self._echoes: list[tuple[float, Cause, tuple[Shingle, ...]]] = []
+        self._runaway = Runaway(share=limits.runaway_share, least=limits.runaway_messages)
+        self._times: Clock | None = None
+        self._late_place = 0
+        self._steps = 0
+        self._saved_at = 0.0
+        self._passed_at = float("-inf")
+        self._passed_last = 0  # messages of the last hour
+        self._paused = False
+        WAITING.set_function(lambda: {(): self.waiting})
+        PAUSED.set_function(lambda: {(): self._paused})
+
+    @property
+    def waiting(self) -> int:
+        """Changes whose messages are not yet all looked at."""
+        return len(self._work) + len(self._echoes) + bool(self._late)
+
+    @property
+    def paused(self) -> bool:
+        """Whether moves have stopped until an admin says so."""
+        return self._paused
+
+    async def begin(self) -> None:
+        """Take up where the last process was.
+
+        Raises:
+            StoreError: that can't be read.
+        """
+        names = [name_of(one) for one in self._limits.looks_s]
+        places = await asyncio.to_thread(lambda: {one: self._moves.cursor(one) for one in names})
+        self._times = Clock(self._limits.looks_s, places, self._clock())
+        self._late_place = await asyncio.to_thread(self._moves.cursor, LATE, -1)
+        if self._late_place < 0:
+            self._late_place = await self._journal.last_place()
+        self._paused = await asyncio.to_thread(self._moves.paused) is not None
+        await self._remember()
+        await self._allow()
+
+    async def _remember(self) -> None:
+        """Count on in what the last process decided within the hour: what runs away is not let run again by a new start."""
+        before = await asyncio.to_thread(self._moves.decided, self._clock() - HOUR_S)
+        for start in range(0, len(before), AT_ONCE):
+            some = before[start : start + AT_ONCE]
+            pieces = {
+                one.id: one.shingles for one in await self._journal.briefs_of([one.message for one in some])
+            }
+            for one in some:
+                self._runaway.decided(one.message, pieces.get(one.message, ()), word=one.word, now=one.time)
+
+    def add(self, cause: Cause, pieces: Iterable[Shingle] = (), *, echo: bool = False) -> None:
+        """Take a change up.
+
+        Args:
+            cause: what changed.
+            pieces: messages that carry any of these are looked at; none = all messages.
+            echo: counts of it may still be on their way: look again soon.
+        """
+        pieces = tuple(pieces)
+        for some in [pieces[at : at + MOST_PIECES] for at in range(0, len(pieces), MOST_PIECES)] or [()]:
+            self._add(cause, some, echo=echo)
+
+    def _add(self, cause: Cause, pieces: tuple[Shingle, ...], *, echo: bool) -> None:
+        self._work.add(cause, pieces)
+        if echo and len(self._echoes) < MOST_ECHOES:
+            now = self._clock()
+            self._echoes += [(now + one, cause, pieces) for one in ECHOES_S]
+            self._echoes.sort(key=lambda one: one[0])
+
+    async def step(self) -> float:
+        """Make one step; return for how many seconds to rest.
+
+        Raises:
+            StoreError: a store can't be used: the step is made again by a later call.
+        """
+        began, now = time.process_time(), self._clock()
+        await self._look_at_pause()
+        await self._note()
+        await self._follow_late()
+        while self._echoes and self._echoes[0][0] <= now:
+            _, cause, pieces = self._echoes.pop(0)
+            self._work.add(cause, pieces)
+        rescorer = None if self._paused else self._rescorer()
+        if rescorer is None:
+            return PAUSED_S
+        self._steps += 1
+        turns = (
+            (self._by_clock, self._by_change)
+            if self._steps % CLOCK_TURN == 0
+            else (self._by_change, self._by_clock)
+        )
+        for turn in turns:
+            if await turn(rescorer, now):
+                busy_s = time.process_time() - began
+                return min(busy_s * (1 / self._limits.busy_share - 1), 1.0)
+        return IDLE_S
+
+    async def _by_change(self, rescorer: Rescorer, now: float) -> bool:
+        """Look at messages that a change may concern; return whether there were any."""
+        if self._late:
+            ids = [self._late[at] for at in range(min(len(self._late), FOUND_AT_ONCE))]
+            await self._look(rescorer, ids, Cause.LATE, now)
+            for _ in ids:
+                self._late.popleft()
+            return True
+        step = self._work.next()
+        if step is None:
+            return False
+        since, job = now - self._limits.window_s, step.job
+        if job.pieces:
+            pieces = tuple(job.pieces)
+            ids = await asyncio.to_thread(
+                lambda: self._index.find(pieces, since=since, before=step.before, most=FOUND_AT_ONCE)
+            )
+        else:
+            ids = await self._journal.newest(first_at(since), step.before, FOUND_AT_ONCE)
+        wanted = [one for one in ids if one >= step.until]
+        if job.cause in _GLANCED:
+            wanted = await self._worth(rescorer, wanted, now)
+        if job.cause is Cause.WORD:
+            wanted = await asyncio.to_thread(self._undecided, wanted)
+        await self._look(rescorer, wanted, job.cause, now)
+        self._work.came(step, ids[-1] if len(ids) == FOUND_AT_ONCE else None)
+        return True
+
+    async def _by_clock(self, rescorer: Rescorer, now: float) -> bool:
+        """Look at messages whose time has come; return whether there were any."""
+        assert self._times is not None
+        found = False
+        for _ in self._limits.looks_s:
+            due = self._times.due(now)
+            if due is None:
+                return found
+            briefs = await self._journal.briefs(due.after, due.before, CLOCK_AT_ONCE)
+            for start in range(0, len(briefs), AT_ONCE):
+                some = briefs[start : start + AT_ONCE]
+                await self._look(rescorer, await self._glance(rescorer, some, now), Cause.CLOCK, now)
+            self._times.came(due, briefs[-1].id if len(briefs) == CLOCK_AT_ONCE else None)
+            if briefs:
+                return True
+        return found
+
+    async def _worth(self, rescorer: Rescorer, ids: Sequence[int], now: float) -> list[int]:
+        return await self._glance(rescorer, await self._journal.briefs_of(ids), now)
+
+    async def _glance(self, rescorer: Rescorer, briefs: Sequence[Brief], now: float) -> list[int]:
+        MESSAGES.inc("glanced", by=len(briefs))
+        try:
+            return await rescorer.worth(briefs, now)
+        except StoreError:
+            raise
+        except Exception:  # the barrier: who can't be glanced at is judged again, and that has its own
+            log.exception("fault in a quick check, from id=%s on", to_text(briefs[0].id))
+            return [one.id for one in briefs]
+
+    def _undecided(self, ids: Sequence[int]) -> list[int]:
+        return [one for one in ids if not self._moves.of(one)]
+
+    async def _look(self, rescorer: Rescorer, ids: Sequence[int], cause: Cause, now: float) -> None:
+        for start in range(0, len(ids), AT_ONCE):
+            taken = await self._journal.taken(ids[start : start + AT_ONCE])
+            if any(one.entry.policy_version not in self._asked for one in taken):
+                self._asked.update(await self._journal.policies())
+                for one in taken:
+                    self._asked.setdefault(one.entry.policy_version, {})
+            await self._decide(await self._again(rescorer, taken, cause, now), now)
+
+    async def _again(
+        self, rescorer: Rescorer, taken: Sequence[Taken], cause: Cause, now: float
+    ) -> list[Second]:
+        try:
+            found = await rescorer.again(taken, cause, now)
+        except StoreError:
+            raise
+        except Exception:
+            if len(taken) == 1:  # the barrier: one message's fault is not the next one's
+                log.exception("fault id=%s in the recheck", to_text(taken[0].entry.id))
+                MESSAGES.inc("failed")
+                return []
+            return [two for one in taken for two in await self._again(rescorer, [one], cause, now)]
+        MESSAGES.inc("judged", by=sum(one.again is not None for one in found))
+        MESSAGES.inc("unjudged", by=sum(one.again is None for one in found))
+        return found
+
+    async def _decide(self, found: Sequence[Second], now: float) -> None:
+        """Write moves down; where they run away, everything stops before they can be made."""
+        moving = [one for one in found if one.moves]
+        if not moving:
+            return
+        for one in moving:
+            self._runaway.decided(one.entry.id, one.entry.shingles, word=one.word, now=now)
+        if not self._paused:
+            why = self._runaway.runs(await self._passed(now), now)
+            if why:
+                await asyncio.to_thread(lambda: self._moves.pause(why, now=now))
+                self._paused = True
+                log.error("moves have stopped", extra={"fields": {"why": why}})
+                await self._stopped(why)
+        decisions = [replace(move, word=one.word) for one in moving for move in one.moves]
+        new = await self._written(decisions, now)
+        MESSAGES.inc("decided", by=len(new))
+        if new:
+            await self._decided(moving)
+
+    async def _written(self, decisions: Sequence[Decision], now: float) -> list[int]:
+        """Write decisions down; return the ids of the new moves."""
+        try:
+            return await asyncio.to_thread(lambda: self._moves.decide(decisions, now=now))
+        except StoreError:
+            raise
+        except Exception:
+            if len(decisions) == 1:  # the barrier: a name that no store takes is not the next one's fault
+                log.exception("fault id=%s: its move can't be written down", to_text(decisions[0].message))
+                MESSAGES.inc("failed")
+                return []
+            return [new for one in decisions for new in await self._written([one], now)]
+
+    async def _passed(self, now: float) -> int:
+        """Return how many messages passed in the last hour; counted every few seconds."""
+        if abs(now - self._passed_at) >= PASSED_S:
+            self._passed_at, self._passed_last = now, await self._journal.passed_since(now - HOUR_S)
+        return self._passed_last
+
+    async def _look_at_pause(self) -> None:
+        """Go on where an admin said so."""
+        if not self._paused:
+            return
+        if await asyncio.to_thread(self._moves.paused) is None:
+            self._paused = False
+            await self._allow()
+            log.warning("moves go on")
+
+    async def _allow(self) -> None:
+        """Let everything be moved for as long as an admin said; who gave moves up has not said so."""
+        until = await asyncio.to_thread(self._moves.cursor, ALLOWED)
+        if until > self._clock():
+            self._runaway.allow(until)
+
+    async def _follow_late(self) -> None:
+        """Take up messages in which something was found after their answer."""
+        for _ in range(ARRIVED_AT_ONCE):
+            if len(self._late) >= MOST_LATE:
+                return
+            arrived = await self._journal.arrived(self._late_place)
+            self._late += [one.id for one in arrived if one.late]
+            if not arrived:
+                return
+            self._late_place = arrived[-1].place
+
+    async def _note(self) -> None:
+        """Write down how far we are, now and then; what is looked at twice by that does no harm."""
+        if time.monotonic() - self._saved_at < SAVE_S or self._times is None:
+            return
+        self._saved_at = time.monotonic()
+        places = self._times.places | ({} if self._late else {LATE: self._late_place})
+        await asyncio.to_thread(self._save, places)
+
+    def _save(self, places: Mapping[str, int]) -> None:
+        for name, place in places.items():
+            self._moves.set_cursor(name, place)

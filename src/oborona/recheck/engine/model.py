@@ -1,0 +1,118 @@
+"""The words of the second look: why it looks, what it takes up, what it finds, and what it asks of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from oborona.journal.entry import Entry, Late, Went
+from oborona.recheck.judged import Again
+from oborona.recheck.moves import Decision, Move
+from oborona.types import Shingle
+
+
+class Cause(StrEnum):
+    """Why a message is looked at."""
+
+    WORD = "word"  # people's word against it, or a trap's, was counted
+    PARDON = "pardon"  # people's word for it was counted, or one against it taken back
+    LATE = "late"  # more was found in it after its answer
+    SIGNATURE = "signature"  # a signature is new, another, or gone
+    PIN = "pin"  # an analyst's word on an entity is new, or gone
+    POLICY = "policy"  # another policy is in force
+    CLOCK = "clock"  # its time has come
+    ASKED = "asked"  # an admin wants to know
+
+
+class Taken(NamedTuple):
+    """A message that is taken up."""
+
+    entry: Entry
+    late: Late | None = None
+    went: tuple[Went, ...] = ()  # where copies went, as the delivery door has told
+    kept: bytes | None = (
+        None  # packed, with the counts that the entry's own has not; None = the entry's own has them
+    )
+
+
+class Brief(NamedTuple):
+    """As much of a message as tells whether a whole look is worth it."""
+
+    id: int
+    policy_version: str
+    shingles: tuple[Shingle, ...]
+    kept: bytes | None  # packed (`recheck.kept`)
+
+
+class Touched(NamedTuple):
+    """What one person did with a message, as far as the second look asks."""
+
+    person: str  # mail address in normal form
+    moved: bool  # complained of it, or pardoned it: where it is now is theirs to say
+    opened: bool
+
+
+class Stay(NamedTuple):
+    """A copy that stays where it is, although the message's verdict is another now."""
+
+    recipient: str
+    why: str
+
+
+class Second(msgspec.Struct, frozen=True, kw_only=True):
+    """What the second look at one message says."""
+
+    entry: Entry
+    cause: Cause
+    again: Again | None = None  # None: nothing can be said
+    why_not: str = ""  # nothing can be said, in words for people
+    moves: tuple[Decision, ...] = ()
+    stays: tuple[Stay, ...] = ()
+    # it is to be moved, and people complained of its text, links or files, or a trap got them, since it was judged
+    word: bool = False
+
+
+class People(Protocol):
+    """What persons did with messages."""
+
+    def touched(self, ident: int) -> Sequence[Touched]:
+        """Return what was done with a message.
+
+        Raises:
+            StoreError: that can't be read.
+        """
+        ...
+
+
+class Nothing:
+    """Nobody did anything, and nothing was moved."""
+
+    def touched(self, _ident: int) -> Sequence[Touched]:
+        """Return nothing."""
+        return ()
+
+    def of(self, _message: int) -> list[Move]:
+        """Return nothing."""
+        return []
+
+
+class Made(Protocol):
+    """The moves that were decided."""
+
+    def of(self, message: int) -> list[Move]:
+        """Return those of a message, in the order in which they were decided.
+
+        Raises:
+            StoreError: they can't be read.
+        """
+        ...
+
+
+class Folders(msgspec.Struct, frozen=True, kw_only=True):
+    """Names of the two folders, as IMAP names them."""
+
+    inbox: str = "INBOX"
+    spam: str = "Junk"

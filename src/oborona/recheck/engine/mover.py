@@ -1,0 +1,225 @@
+"""The moves that were decided, made: written down as on their way, asked of the mailboxes in batches, settled by what those say.
+
+Who is killed in between leaves moves that are on their way; they are made again first, and a mailbox tells what was moved already as moved.  A mailbox that is
+busy or away is asked again, later each time, until the message is too old to be moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from oborona.ident import time_of, to_text
+from oborona.metrics import Counter
+from oborona.recheck.mailboxes.model import Done, Letter, Mailboxes, Outcome
+from oborona.recheck.moves import Move, Moves, State
+
+BATCH: Final = 32  # letters in one call to the mailboxes
+CALLS: Final = 4  # at once
+FIRST_RETRY_S: Final = 2.0  # after the first time that a mailbox was busy; doubled with each
+LAST_RETRY_S: Final = 300.0
+ARRIVES_S: Final = 600.0  # a message that is younger and nowhere may still be on its way to the mailbox
+NO_MAILBOXES: Final = "no mailboxes are set"
+TOO_OLD: Final = "its mailbox could not be asked until it was too old"
+
+MADE: Final = Counter(
+    "oborona_recheck_moves",
+    "Copies whose mailbox was asked for a move, by what it said; seen, listed, person, gone: they stay; busy: asked again later.",
+    ("outcome",),
+)
+
+_Found = TypeVar("_Found")
+
+log = logging.getLogger("oborona.recheck")
+
+_STATES: Final[Mapping[Outcome, State]] = {
+    Outcome.MOVED: State.DONE,
+    Outcome.SEEN: State.KEPT,
+    Outcome.LISTED: State.KEPT,
+    Outcome.PERSON: State.KEPT,
+    Outcome.GONE: State.KEPT,
+    Outcome.UNABLE: State.FAILED,
+}
+
+
+_TOLD: Final[Mapping[State, str]] = {
+    State.DONE: "moved",
+    State.KEPT: "not moved",
+    State.FAILED: "can't be moved",
+}
+
+
+class Mover:
+    """Makes moves, in one event loop.
+
+    Args:
+        moves: this one's own access to them.
+        mailboxes: None = none are set: what is decided is written down and not made.
+        user: the mailbox user of a recipient's address.
+        message_id: the Message-ID of a journal entry, empty where it is not known.
+        window_s: a message older than this is not moved any more.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        moves: Moves,
+        mailboxes: Mailboxes | None,
+        *,
+        user: Callable[[str], str],
+        message_id: Callable[[int], Awaitable[str]],
+        window_s: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._moves = moves
+        self._mailboxes = mailboxes
+        self._user = user
+        self._message_id = message_id
+        self._window_s = window_s
+        self._clock = clock
+        self._busy = ""  # said once
+        self._one = asyncio.Lock()  # calls end at the same time, and the store is for one thread at a time
+        self._left = True  # something may be on its way that nobody makes
+        self.first: float | None = None  # when the first move of all was asked for, Unix seconds
+
+    async def resume(self) -> int:
+        """Make what is on its way and made by nobody: somebody died, or could not write down what became of it; return how many."""
+        left = await self._stored(self._moves.issued)
+        await self._make(left)
+        self._left = False
+        return len(left)
+
+    async def step(self) -> int:
+        """Make the moves whose time has come, the newest messages first; return how many.
+
+        While moves have stopped, only what an admin takes back is moved.
+        """
+        if self._left:
+            await self.resume()
+        now = self._clock()
+        due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS))
+        if due and await self._stored(self._moves.paused) is not None:
+            due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS, back=True))
+        if not due:
+            return 0
+        late = [one for one in due if one.undoes is None and now - time_of(one.message) > self._window_s]
+        await self._settle([(one, State.FAILED, one.note or TOO_OLD) for one in late])
+        left = [one for one in due if one not in late]
+        going = await self._stored(lambda: set(self._moves.issue([one.id for one in left], now=now)))
+        await self._make([one for one in left if one.id in going])
+        return len(due)
+
+    async def _stored(self, what: Callable[[], _Found]) -> _Found:
+        """Do something with the store, in a thread; one thing at a time."""
+        async with self._one:
+            return await asyncio.to_thread(what)
+
+    async def _make(self, moves: Sequence[Move]) -> None:
+        """Ask the mailboxes; moves of one way together, a few calls at once.
+
+        Raises:
+            StoreError: what became of some can't be written down; they are on their way, and made again by a later step.
+        """
+        ways: dict[tuple[str, str, bool], list[Move]] = {}
+        for one in moves:
+            ways.setdefault((one.source, one.target, one.undoes is not None), []).append(one)
+        calls = [
+            (way, some[start : start + BATCH])
+            for way, some in ways.items()
+            for start in range(0, len(some), BATCH)
+        ]
+        for start in range(0, len(calls), CALLS):
+            some_calls = [self._call(way, some) for way, some in calls[start : start + CALLS]]
+            for came in await asyncio.gather(*some_calls, return_exceptions=True):
+                if came is not None:
+                    self._left = True
+                    raise came
+
+    async def _call(self, way: tuple[str, str, bool], moves: Sequence[Move]) -> None:
+        source, target, force = way
+        if self._mailboxes is None:
+            await self._settle([(one, State.KEPT, NO_MAILBOXES) for one in moves])
+            return
+        letters = [await self._letter(one) for one in moves]
+        self.first = self.first or self._clock()
+        try:
+            said = await self._mailboxes.move(letters, source, target, force=force)
+        except Exception as error:  # the barrier: what a mailbox does is not the next one's fault
+            log.exception("fault in moving", extra={"fields": {"messages": len(moves)}})
+            said = [Done(Outcome.BUSY, str(error))] * len(moves)
+        await self._came(list(zip(moves, said, strict=True)))
+
+    async def _came(self, said: Sequence[tuple[Move, Done]]) -> None:
+        for _, done in said:
+            MADE.inc(done.outcome)
+        young = self._clock() - ARRIVES_S
+        coming = [
+            (one, _words(done))
+            for one, done in said
+            if done.outcome is Outcome.GONE and one.undoes is None and time_of(one.message) > young
+        ]
+        later = {one.id for one, _ in coming}
+        settled = [
+            (one, _STATES[done.outcome], "" if done.outcome is Outcome.MOVED else _words(done))
+            for one, done in said
+            if done.outcome is not Outcome.BUSY and one.id not in later
+        ]
+        await self._settle(settled)
+        await self._put_off(coming)
+        busy = [(one, done.say or "busy") for one, done in said if done.outcome is Outcome.BUSY]
+        if busy:
+            if not self._busy:
+                log.error("mailboxes are busy, moves wait", extra={"fields": {"error": busy[0][1]}})
+            self._busy = busy[0][1]
+            await self._put_off(busy)
+        elif self._busy and settled:
+            log.warning("mailboxes take moves again")
+            self._busy = ""
+
+    async def _put_off(self, waiting: Sequence[tuple[Move, str]]) -> None:
+        """Have moves asked again later."""
+        if not waiting:
+            return
+        now = self._clock()
+
+        def put_off() -> None:
+            for move, why in waiting:
+                pause_s = min(FIRST_RETRY_S * 2 ** min(move.tries, 20), LAST_RETRY_S)
+                self._moves.again(move.id, due=now + pause_s, now=now, note=why)
+
+        await self._stored(put_off)
+
+    async def _settle(self, found: Sequence[tuple[Move, State, str]]) -> None:
+        """Write down what became of moves, and tell of each."""
+        if not found:
+            return
+        rows = [(move.id, state, note) for move, state, note in found]
+        await self._stored(lambda: self._moves.settle_all(rows, now=self._clock()))
+        for move, state, note in found:
+            fields = {
+                "id": to_text(move.message),
+                "recipient": move.recipient,
+                "source": move.source,
+                "target": move.target,
+                "why": move.why,
+                "event": move.event,
+            }
+            more = {"because": move.because, "note": note}
+            fields |= {name: told for name, told in more.items() if told}
+            log.info(_TOLD[state], extra={"fields": fields})
+
+    async def _letter(self, move: Move) -> Letter:
+        return Letter(
+            user=self._user(move.recipient),
+            ident=to_text(move.message),
+            message_id=await self._message_id(move.message),
+            delivered=time_of(move.message),
+        )
+
+
+def _words(done: Done) -> str:
+    """Return what a mailbox said."""
+    return " ".join(filter(None, (done.outcome.value, done.say)))

@@ -1,0 +1,69 @@
+"""From what messages say to the answer of a question: CNAMEs are followed to the name that has the records.
+
+    chain = Chain(name, kind); while (answer := chain.follow(await ask(chain.name))) is None: ...
+
+A loop, or more links than anybody needs, is TEMPERROR: RFC 1034 section 3.6.2 wants chains followed and loops signalled as an error, and
+nothing is known of the name's records then; recursive resolvers say SERVFAIL to it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.dns import Answer, Kind, Outcome
+from oborona.resolver.wire import Reply
+
+MAX_LINKS: Final = 16  # of a chain; Unbound follows 11
+FOREVER: Final = 2**31 - 1  # seconds: the greatest TTL
+
+
+class Chain:
+    """The way from a name to its records.
+
+    Args:
+        name: asked for, as it travels, lower case.
+        kind: of record.
+    """
+
+    def __init__(self, name: bytes, kind: Kind) -> None:
+        self.name = name  # to be asked for next
+        self._kind = kind
+        self._seen = {name}
+        self._ttl = FOREVER
+
+    def follow(self, reply: Reply) -> Answer | None:
+        """Return the answer; None when `name` has yet to be asked for, which happens `MAX_LINKS` times at most.
+
+        Args:
+            reply: to a question for `name`.
+        """
+        asked = self.name
+        if self._kind is not Kind.CNAME:
+            while self.name not in reply.records and (alias := reply.aliases.get(self.name)):
+                self.name, ttl = alias
+                self._ttl = min(self._ttl, ttl)
+                if self.name in self._seen:
+                    return failure("cname-loop")
+                if len(self._seen) > MAX_LINKS:
+                    return failure("cname-chain-too-long")
+                self._seen.add(self.name)
+        found = reply.records.get(self.name)
+        if found is not None and reply.exists:
+            records, ttl = found
+            return Answer(outcome=Outcome.FOUND, records=records, ttl=min(self._ttl, ttl))
+        if reply.records:  # of a name that does not exist, or of others than the one asked for
+            return failure("nonsense")
+        if not reply.exists:
+            return Answer(outcome=Outcome.NO_NAME, ttl=self._kept(reply))
+        if asked != self.name and reply.denied is None:
+            return None  # the chain leads where this server did not look
+        return Answer(outcome=Outcome.NO_DATA, ttl=self._kept(reply))
+
+    def _kept(self, reply: Reply) -> int:
+        """RFC 2308 section 5: a denial without an SOA is not to be kept."""
+        return min(self._ttl, reply.denied or 0)
+
+
+def failure(why: str) -> Answer:
+    """Return TEMPERROR with its reason."""
+    return Answer(outcome=Outcome.TEMPERROR, why=why)

@@ -1,0 +1,177 @@
+"""The DNS lists of a worker: asked all at once, believed while they are well, probed by the clock.
+
+Each worker probes for itself: what it learns is how a list answers on the very way that its own questions take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from oborona.dns import Answer, Asker, Kind
+from oborona.metrics import Counter, Gauge
+from oborona.reputation.dnslists import (
+    Asked,
+    DnsList,
+    Event,
+    Health,
+    Listing,
+    Question,
+    State,
+    Trouble,
+    questions,
+    read,
+)
+from oborona.reputation.networks import Networks
+from oborona.telemetry.log import event
+from oborona.telemetry.status import ListStatus
+
+PROBE_S: Final = 1.0  # between looks at which probes are due
+AT_START_S: Final = 3.0  # a worker waits so long for the first probes before it serves
+
+HEALTHY: Final = Gauge(
+    "oborona_dns_list_healthy",
+    "1 while the worker trusts a DNS list; at 0 the list counts nothing.",
+    ("list",),
+)
+QUESTIONS: Final = Counter(
+    "oborona_dns_list_questions", "Questions to a DNS list by outcome.", ("list", "outcome")
+)
+
+log = logging.getLogger("oborona.lists")
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """What lists said of something."""
+
+    listings: tuple[Listing, ...] = ()
+    unanswered: tuple[str, ...] = ()  # names of the lists that gave no answer
+
+
+class _Tally:
+    """How often a list was asked, and what came of it."""
+
+    __slots__ = ("asked", "listed", "unanswered")
+
+    def __init__(self) -> None:
+        self.asked = self.listed = self.unanswered = 0
+
+
+class Lists:
+    """All lists of a worker's policy.
+
+    Args:
+        asker: for probes; it should have no budget.
+        own: networks of the site.
+        clock: seconds, monotonic.
+        wall: Unix seconds, for people.
+    """
+
+    def __init__(
+        self, asker: Asker, own: Networks, clock: Callable[[], float], wall: Callable[[], float]
+    ) -> None:
+        self._asker = asker
+        self._own = own
+        self._clock = clock
+        self._wall = wall
+        self._health = Health()
+        self._followed: tuple[DnsList, ...] = ()
+        self._tallies: dict[str, _Tally] = {}
+        HEALTHY.set_function(
+            lambda: {(one.name,): one.state is State.HEALTHY for one in self._health.states()}
+        )
+        QUESTIONS.set_function(self._questions)
+
+    async def look(self, asked: Asked, lists: Sequence[DnsList], asker: Asker) -> Looked:
+        """Ask all lists that are well about everything that is known, at once.
+
+        Args:
+            asked: what is known and was not asked about before.
+            lists: of the policy.
+            asker: with the budget of the message.
+        """
+        wanted = questions(lists, asked, self._own, self._health.asks)
+        if not wanted:
+            return Looked()
+        answers = await asyncio.gather(*(asker.ask(one.name, Kind.A) for one in wanted))
+        listings: list[Listing] = []
+        unanswered: list[str] = []
+        for question, answer in zip(wanted, answers, strict=True):
+            self._heard(question, answer)
+            tally = self._tallies.setdefault(question.list.name, _Tally())
+            tally.asked += 1
+            match read(question, answer):
+                case Listing() as listing:
+                    tally.listed += 1
+                    listings.append(listing)
+                case Trouble(name=name):
+                    tally.unanswered += 1
+                    unanswered.append(name)
+        return Looked(listings=tuple(listings), unanswered=tuple(dict.fromkeys(unanswered)))
+
+    async def watch(self, lists: Callable[[], tuple[DnsList, ...]]) -> None:
+        """Probe the lists of the policy in use, for ever.
+
+        Args:
+            lists: those of the moment.
+        """
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                task = asyncio.create_task(self.probe(lists()))
+                running.add(task)
+                task.add_done_callback(running.discard)
+                await asyncio.sleep(PROBE_S)
+        finally:
+            for task in running:
+                task.cancel()
+
+    async def probe(self, lists: tuple[DnsList, ...]) -> None:
+        """Ask the probes that are due; each list is judged as soon as it has answered, whatever the others do."""
+        if lists is not self._followed:
+            self._followed = lists
+            self._health.follow(lists)
+        await asyncio.gather(*map(self._probe, self._health.due(self._clock())))
+
+    async def _probe(self, question: Question) -> None:
+        self._heard(question, await self._asker.ask(question.name, Kind.A))
+
+    def statuses(self) -> dict[str, ListStatus]:
+        """Return how every list does."""
+        found = {}
+        for one in self._health.states():
+            since = self._wall() - (self._clock() - one.since) if one.since else 0.0
+            found[one.name] = ListStatus(state=one.state.value, since=since, why=one.why)
+        return found
+
+    def _questions(self) -> dict[tuple[str, str], int]:
+        """Return how often each list was asked, by what it said."""
+        found = {}
+        for one in self._health.states():
+            tally = self._tallies.get(one.name, _Tally())
+            found[one.name, "listed"] = tally.listed
+            found[one.name, "unanswered"] = tally.unanswered
+            found[one.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
+        return found
+
+    def _heard(self, question: Question, answer: Answer) -> None:
+        changed = self._health.heard(question, answer, self._clock())
+        if changed is not None:
+            _say(changed)
+
+
+def _say(changed: Event) -> None:
+    if changed.state is State.SICK:
+        event(
+            log,
+            logging.WARNING,
+            "DNS list counts nothing until it is well",
+            list=changed.name,
+            why=changed.why,
+        )
+    else:
+        event(log, logging.INFO, "DNS list is well", list=changed.name)

@@ -1,0 +1,91 @@
+"""What of a judged message goes into the journal."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Final
+
+from oborona.journal.entry import Entry
+from oborona.journal.evidence import Kept
+from oborona.message.model import Mailbox
+from oborona.policy.fact_table import KEPT
+from oborona.policy.known import asked
+from oborona.policy.load import Policy
+from oborona.policy.scan import Scan
+from oborona.session.traps import readers
+from oborona.types import Envelope, Verdict
+
+_VALUES: Final = attrgetter(*KEPT)
+
+
+def entry_of(
+    ident: int,
+    now: float,
+    policy: Policy,
+    envelope: Envelope,
+    size: int,
+    verdict: Verdict,
+    scanned: Scan | None,
+) -> Entry:
+    """Return a message's entry.
+
+    Args:
+        ident: of the journal.
+        now: Unix seconds, when it was judged.
+        policy: that it was judged by.
+        envelope: of the message.
+        size: bytes.
+        verdict: that was given.
+        scanned: how it came about; None where there was no scan to the end.
+    """
+    facts = {} if scanned is None else dict(zip(KEPT, _VALUES(scanned.facts), strict=True))
+    return Entry(
+        id=ident,
+        time=now,
+        verdict=verdict.action,
+        score=verdict.score,
+        line=verdict.line,
+        decided_by=verdict.decided_by,
+        queue_id=envelope.queue_id,
+        message_id="" if scanned is None else scanned.message.message_id,
+        client_ip=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=readers(envelope, policy.traps.then),
+        login=envelope.login,
+        size=size,
+        subject="" if scanned is None else scanned.message.subject,
+        header_from="" if scanned is None else _shown(scanned.message.from_),
+        rules=verdict.rules,
+        findings=verdict.findings,
+        facts=facts,
+        shingles=() if scanned is None else scanned.pieces.shingles,
+        policy_version=policy.version,
+        partial=scanned is None or scanned.facts.partial,
+        would=verdict.would,
+        kept=None if scanned is None else _kept(scanned),
+    )
+
+
+def _shown(mailbox: Mailbox | None) -> str:
+    if mailbox is None:
+        return ""
+    return f"{mailbox.name} <{mailbox.address}>" if mailbox.name else mailbox.address
+
+
+def _kept(scanned: Scan) -> Kept:
+    known, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
+    return Kept(
+        counts=tuple(known.rows.items()),
+        away=known.away,
+        robotic={kind: known.robotic(kind) for kind in scanned.policy.compiled.timelines},
+        distinct=asked(pieces)[len(pieces.shingles) :],
+        pinned=known.pinned,
+        listings=scanned.evidence.listings,
+        signatures=tuple(scanned.signatures.hits),
+        spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,
+        opinion=scanned.opinion,
+        engines=scanned.engines,
+        young=scanned.young,
+        site=None if site is None else (site.action, site.decided_by),
+    )

@@ -1,0 +1,162 @@
+"""A message that was judged: journaled and counted before its answer goes out, told in the log and to all who follow mail after it.
+
+The journal comes first, so whatever is counted is journaled.  Both are in the spools of this process when `keep` returns.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from oborona.doors.gather import Gathered
+from oborona.ident import to_text
+from oborona.policy.headers import reason
+from oborona.policy.load import Policy
+from oborona.policy.local import NOT_COUNTED
+from oborona.policy.own import is_own
+from oborona.policy.reputed import first_contact
+from oborona.policy.scan import Scan
+from oborona.policy.settling import counts, settle, settle_put_off, vouching
+from oborona.session.journal_entry import entry_of
+from oborona.session.services import Bench
+from oborona.session.verdict_metrics import count_identity, count_scan, count_verdict
+from oborona.telemetry.log import event
+from oborona.types import Envelope, Span, Stage, Verdict
+
+log = logging.getLogger("oborona.session")
+
+
+class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message that is judged and about to be answered."""
+
+    result: Scan | Verdict  # a verdict alone where nobody looked into it, or not to the end
+    policy: Policy  # it was judged by
+    envelope: Envelope
+    message: Gathered
+    ident: int
+    now: float  # when it came, Unix seconds
+    took_s: float  # to judge it
+
+    @property
+    def scanned(self) -> Scan | None:
+        """What was found of it, where it was looked into."""
+        return self.result if isinstance(self.result, Scan) else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What becomes of it."""
+        return verdict_of(self.result)
+
+
+def verdict_of(result: Scan | Verdict) -> Verdict:
+    """Return the verdict of a scan, or of none."""
+    return result.verdict if isinstance(result, Scan) else result
+
+
+def keep(bench: Bench, judged: JudgedMessage) -> None:
+    """Journal and count a message, so that it survives the death of this process."""
+    scanned, envelope, now = judged.scanned, judged.envelope, judged.now
+    try:
+        if scanned is not None:
+            bench.ruled(scanned.policy)
+        size = judged.message.size
+        bench.journal(entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned))
+        if scanned is not None:
+            settle(
+                scanned.pieces,
+                scanned.counted,
+                bench.counters,
+                now=now,
+                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
+                vouching=vouching(
+                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
+                ),
+            )
+            if scanned.put_off is not None:
+                settle_put_off(scanned.put_off, bench.counters, now=now)
+            bench.written(now)
+    except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
+        log_fault(judged.ident, error, Stage.CONTENT)
+
+
+def tell(bench: Bench, judged: JudgedMessage) -> None:
+    """Tell of a message that was answered: metrics, contacts, campaigns, signatures, pictures to look at, the log."""
+    scanned, envelope, verdict = judged.scanned, judged.envelope, judged.verdict
+    try:
+        if scanned is not None:
+            count_scan(verdict, judged.took_s)
+            bench.wrote(envelope, scanned.counted, judged.now)
+            bench.sighted(scanned, judged.now)
+            if not is_own(envelope):
+                count_identity(scanned.evidence.identity)
+            bench.signed(scanned.signatures.signatures, judged.now)
+            for fault in (*scanned.faults, *scanned.failed):
+                event(
+                    log, logging.WARNING, "fault", id=to_text(judged.ident), stage=Stage.CONTENT, what=fault
+                )
+            if counts(verdict):
+                bench.late(judged.ident, scanned)
+    except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
+        log_fault(judged.ident, error, Stage.CONTENT)
+    log_verdict(
+        judged.ident,
+        judged.policy,
+        envelope,
+        verdict,
+        stage=Stage.CONTENT,
+        size=judged.message.size,
+        ms=round(judged.took_s * 1000, 1),
+    )
+
+
+def log_fault(ident: int, error: Exception, stage: Stage) -> None:
+    """Log a fault of ours under the id of what it stood in the way of."""
+    log.error("fault id=%s stage=%s", to_text(ident), stage, exc_info=error)
+
+
+def log_verdict(
+    ident: int,
+    policy: Policy,
+    envelope: Envelope,
+    verdict: Verdict,
+    *,
+    stage: Stage,
+    recipients: int | None = None,
+    **more: object,
+) -> None:
+    """Count and log a verdict, in one line; `recipients` is how many there were, where the envelope names only some."""
+    count_verdict(stage, verdict.action)
+    event(
+        log,
+        logging.INFO,
+        "verdict",
+        id=to_text(ident),
+        queue=envelope.queue_id,
+        client=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=len(envelope.recipients) if recipients is None else recipients,
+        recipient=envelope.recipients[0] if envelope.recipients else "",
+        stage=stage,
+        verdict=verdict.action,
+        score=verdict.score,
+        line=verdict.line,
+        decided_by=verdict.decided_by,
+        reason=reason(verdict),
+        policy=policy.version,
+        **_not_counted(verdict),
+        **({"trap": envelope.traps[0]} if envelope.traps else {}),
+        **(
+            {}
+            if verdict.would is None
+            else {"would": verdict.would.action, "would_score": verdict.would.score}
+        ),
+        **more,
+    )
+
+
+def _not_counted(verdict: Verdict) -> dict[str, str]:
+    """Return allows that were not counted, for the log; of most messages there is none."""
+    told = [one.evidence for one in verdict.findings if one.name == NOT_COUNTED]
+    return {"not_counted": "; ".join(told)} if told else {}

@@ -1,0 +1,25 @@
+"""Which policies the journal knows: each is written down once, so that what its rules asked can be told from what later ones ask."""
+
+from __future__ import annotations
+
+from oborona.journal.journal import Journal
+from oborona.policy.load import Policy
+from oborona.recheck.asks import asks
+
+
+class Ruled:
+    """Tells a journal of each policy that judges messages, once.
+
+    Args:
+        journal: of this process.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._version = ""  # of the policy that was told last
+
+    def note(self, policy: Policy) -> None:
+        """Take the policy that judged a message."""
+        if policy.version != self._version:
+            self._version = policy.version
+            self._journal.append_policy(policy.version, asks(policy))

@@ -1,0 +1,203 @@
+"""One connection of a mail server, whatever protocol carries it: asks policy at each stage, and has its messages judged.
+
+    connect → helo → mail → rcpt… → end of message → mail → …
+
+What is judged before the content is `oborona.session.early`'s, the message `oborona.session.judge`'s.  Nothing of one message
+is left when the next begins; what belongs to the connection is its client and its HELO.  A protocol without connections of its own tells all at once:
+`glance` at a stage, or the `whole` message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from oborona.doors.gather import Gathered
+from oborona.doors.guard import NO_ANSWER
+from oborona.doors.probe import MACRO as PROBE
+from oborona.doors.probe import believed
+from oborona.doors.reply import BUSY, CONTINUE, Answer, Reply
+from oborona.policy.load import Policy
+from oborona.policy.stages import said_at
+from oborona.session.early import Early
+from oborona.session.judge import judge, tried, unjudged
+from oborona.session.services import Bench
+from oborona.types import Client, Envelope, Stage
+
+_BEFORE_CONTENT: Final = (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
+
+
+class Session:
+    """A `Door` over the policy.
+
+    Args:
+        bench: what the worker's sessions share.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what is decided by them.
+    """
+
+    def __init__(self, bench: Bench, *, content: bool = True) -> None:
+        self._bench = bench
+        self._content = content
+        self._macros: dict[str, str] = {}
+        self._client = Client()
+        self._own = False
+        self._server = ""  # what the mail server calls itself
+        self._begin()
+        self._helo = ""
+        self._sender = ""
+        self._recipients: list[str] = []
+        self._policy: Policy | None = None  # that the message at hand began with; it ends with it
+        self._probe = False  # the message at hand is one of ours, and is to leave no trace
+        self._judged: tuple[Envelope, Policy, float] | None = None  # what is known of the last whole message
+
+    @property
+    def waits(self) -> frozenset[Stage]:
+        """Stages where the policy of this moment refuses before the content."""
+        policy = self._bench.policy.current
+        return said_at(self._bench.deciding(policy), policy)
+
+    def learn(self, macros: Mapping[str, str]) -> None:
+        """Take macros of the mail server, names without braces."""
+        self._macros.update(macros)
+
+    async def connect(self, client: Client) -> Reply:
+        """Judge the client by its address and name."""
+        # these come before the connection; no other macro may outlive the last one
+        port, server = self._macros.get("daemon_port", ""), self._macros.get("j", "")
+        self.close()
+        self._server = server
+        self._client = client
+        if client.login:
+            self._macros["auth_authen"] = client.login
+        self._own = self._bench.own(client.ip, port)
+        self._begin()
+        return await self._stage(Stage.CONNECT)
+
+    async def helo(self, name: str) -> Reply:
+        """Take the name; it is judged with the sender."""
+        self._helo = name
+        return CONTINUE
+
+    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+        """Begin a message and judge its sender."""
+        self.abort()
+        self._sender = sender
+        self._judged = None
+        self._policy = await self._bench.policy.now()
+        said = self._macros.pop(PROBE, "")
+        self._probe = bool(said) and believed(self._bench.signing_key, said, self._bench.clock())
+        return await self._stage(Stage.SENDER)
+
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+        """Judge one recipient; a refused one is not the message's."""
+        self._recipients.append(recipient)
+        reply = await self._stage(Stage.RECIPIENT)
+        if reply.answer is not Answer.CONTINUE:
+            self._recipients.pop()
+        return reply
+
+    async def end_of_message(self, message: Gathered) -> Reply:
+        """Judge the whole message, answer, and then count, journal and log it."""
+        lost_s = self._bench.crowd.pulse.lost_s
+        policy = self._policy or await self._bench.policy.now()
+        envelope, probe = self._envelope(), self._probe
+        self._judged = None if probe else (envelope, policy, lost_s)
+        self._early.end_message()
+        self._forget()
+        judging = tried if probe else judge
+        return await judging(self._bench, message, envelope, self._inquirer, policy)
+
+    def unjudged(self, message: Gathered) -> Reply:
+        """Answer a message that was not judged, with all that has to be done to its headers."""
+        if self._judged is None:
+            return NO_ANSWER
+        envelope, policy, lost_s = self._judged
+        return unjudged(self._bench, message, envelope, policy, lost_s)
+
+    async def glance(
+        self,
+        stage: Stage,
+        envelope: Envelope,
+        port: str,
+        *,
+        after: Stage | None = None,
+        reached: Stage | None = None,
+    ) -> Reply:
+        """Judge what is known at a stage, of a client that nobody told before."""
+        self._meet(envelope, port)
+        policy = self._policy = await self._bench.policy.now()
+        first = policy.verdict.first
+        if (reached or stage).order < first.order:
+            return CONTINUE  # nothing is said yet, and this is forgotten when it is asked again
+        reply = CONTINUE
+        for one in _BEFORE_CONTENT:
+            # what was asked about before anything was said comes again
+            if one.order <= stage.order and (
+                after is None or after.order < first.order or one.order > after.order
+            ):
+                reply = await self._stage(one, reached=reached if one is stage else None)
+                if reply.answer is not Answer.CONTINUE:
+                    break
+        return reply
+
+    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+        """Judge a message of a client that nobody told before."""
+        self._meet(envelope, port)
+        return await self.end_of_message(message)
+
+    def _meet(self, envelope: Envelope, port: str) -> None:
+        """Take all that is told at once."""
+        self.close()
+        self._judged = None
+        self._client, self._helo = envelope.client, envelope.helo
+        self._sender, self._recipients = envelope.sender, list(envelope.recipients)
+        self._server = envelope.server
+        self._macros |= {"auth_authen": envelope.login or envelope.client.login, "i": envelope.queue_id}
+        self._own = self._bench.own(envelope.client.ip, port)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._inquirer = self._bench.inquire()
+        self._early = Early(self._bench, self._inquirer, content=self._content)
+
+    def abort(self) -> None:
+        """Forget the message at hand."""
+        self._early.end_message()
+        self._inquirer.end_message()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._sender = ""
+        self._recipients = []
+        self._policy = None
+        self._probe = False
+        self._macros.pop("i", None)
+
+    def close(self) -> None:
+        """Forget everything: the connection is over."""
+        self.abort()
+        self._early.close()
+        self._inquirer.close()
+        self._macros.clear()
+        self._client, self._helo, self._own, self._server = Client(), "", False, ""
+
+    def _envelope(self) -> Envelope:
+        return Envelope(
+            client=self._client,
+            helo=self._helo,
+            sender=self._sender,
+            recipients=tuple(self._recipients),
+            login=self._macros.get("auth_authen", ""),
+            own=self._own,
+            queue_id=self._macros.get("i", ""),
+            server=self._server,
+        )
+
+    async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> Reply:
+        if self._probe:
+            return CONTINUE
+        policy = self._policy or await self._bench.policy.now()
+        reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
+        if reply.answer is Answer.CONTINUE and self._bench.crowd.puts_off(self._client.ip):
+            return BUSY  # before the message comes: that costs the least
+        return reply

@@ -1,0 +1,92 @@
+"""Whom our own people write to: gathered as their mail is let through, written down together, after the answer and beside the loop.
+
+A message to more than `MOST_RECIPIENTS` teaches nothing, nor does one that was not let through to the inbox; a person gets at most
+`store.WRITTEN_A_DAY` new contacts a day.  So a stolen password makes few contacts, and what these send is still no better than a friend's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import Final, Literal
+
+from oborona.errors import StoreError
+from oborona.metrics import Counter
+from oborona.reputation.personal import mail_address
+from oborona.stores.persons.follow import untagged
+from oborona.stores.persons.store import Store
+from oborona.telemetry.log import event
+from oborona.types import Action, Envelope, Verdict
+
+WRITE_S: Final = 0.5  # between writes
+MOST_RECIPIENTS: Final = 20  # of a message that a person writes to people
+MOST_WAITING: Final = 10_000  # contacts in memory: what comes on top of them is not learned
+LEARNED: Final = Counter("oborona_contacts_learned", "Contacts learned from outgoing mail.", ())
+
+log = logging.getLogger("oborona.personal")
+
+Learned = Literal["login", "sender", "none"]
+
+
+class Contacts:
+    """Learns contacts in one worker.
+
+    Args:
+        path: the store's file; begun when there is the first contact.
+        learned: from whose outgoing mail; as `personal.contacts` says.
+    """
+
+    def __init__(self, path: Path, learned: Learned) -> None:
+        self._path = path
+        self._learned = learned
+        self._waiting: dict[str, dict[str, None]] = {}  # person → addresses
+        self._number = 0  # of addresses that wait
+        self._trouble = ""
+
+    def wrote(self, envelope: Envelope, verdict: Verdict, _now: float) -> None:
+        """Take note of a message, whoever sent it."""
+        if not envelope.login or self._learned == "none" or verdict.action is not Action.ACCEPT:
+            return
+        address = mail_address(envelope.sender)
+        person = untagged(address) or address  # else joe+shop@ would be somebody, without the lists of joe@
+        if not person or len(envelope.recipients) > MOST_RECIPIENTS or self._number >= MOST_WAITING:
+            return
+        theirs = (address, person, person.rpartition("@")[0])
+        if self._learned == "login" and envelope.login.lower() not in theirs:
+            return
+        there = self._waiting.setdefault(person, {})
+        before = len(there)
+        for recipient in envelope.recipients:
+            known = mail_address(recipient)
+            if known and known not in (person, address):
+                there[known] = None
+        self._number += len(there) - before
+
+    async def watch(self) -> None:
+        """Write down what waits, for ever."""
+        while True:
+            await asyncio.sleep(WRITE_S)
+            if self._waiting:
+                letters, self._waiting, self._number = self._waiting, {}, 0
+                await asyncio.to_thread(self._write, letters)
+
+    def close(self) -> None:
+        """Write down what still waits; what can't be written now is lost."""
+        if self._waiting:
+            self._write(self._waiting)
+            self._waiting = {}
+
+    def _write(self, letters: dict[str, dict[str, None]]) -> None:
+        try:
+            with Store(self._path) as store:
+                LEARNED.inc(by=store.written(letters, now=time.time()))
+        except StoreError as error:
+            if not self._trouble:
+                event(log, logging.ERROR, "contacts are not learned", error=error)
+            self._trouble = str(error)
+            return
+        if self._trouble:
+            event(log, logging.WARNING, "contacts are learned again")
+            self._trouble = ""

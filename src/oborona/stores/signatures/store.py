@@ -1,0 +1,198 @@
+"""Signatures that are added, changed and removed while mail is judged; any number of processes use one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from oborona.errors import StoreError
+from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
+from oborona.stores.followed_store import FollowedStore
+from oborona.stores.signatures.rows import (
+    COLUMNS,
+    Changes,
+    Hits,
+    State,
+    Stored,
+    normal,
+    number_of,
+    stored,
+    take,
+)
+from oborona.stores.signatures.schema import SHARED
+
+DAY_S: Final = 86_400
+_INSERT: Final = (
+    "INSERT INTO signature (state, changed, flag, kind, value, normal, place, inside, owner, reason, author, created,"
+    " expires, score, mode, decided, decided_by, evidence)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SAME: Final = (
+    "SELECT id, state FROM signature WHERE normal = ? AND kind = ? AND flag = ? AND place = ? AND inside = ?"
+    " AND NOT (state = 'active' AND 0 < expires AND expires <= ?)"
+)
+_IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
+
+
+class Store(FollowedStore):
+    """One process's access to the store; see `FollowedStore`."""
+
+    shared = SHARED
+
+    def add(
+        self,
+        signatures: Sequence[Signature],
+        *,
+        now: float,
+        state: State = State.ACTIVE,
+        evidence: Sequence[Mapping[str, Any]] = (),
+    ) -> list[tuple[str, bool]]:
+        """Add signatures in one transaction: all of them or none.
+
+        Args:
+            signatures: checked; their ids are not looked at.
+            now: Unix seconds.
+            state: active or proposed.
+            evidence: of each, for proposals.
+
+        Returns:
+            The id of each and whether it is new: one that is there already, in force (or, for a proposal, in any state but
+            expired), is not added again.
+
+        Raises:
+            StoreError: there would be more in force than workers hold; nothing is added.
+        """
+        found: list[tuple[str, bool]] = []
+        forms = [normal(one) for one in signatures]  # before others have to wait for us
+        with self._change(now) as number:
+            for place, (one, form) in enumerate(zip(signatures, forms, strict=True)):
+                known = self._same(one, form, state, now)
+                if known is not None:
+                    found.append((known, False))
+                    continue
+                values = (
+                    state, number, one.flag, one.kind, one.value, form, one.where, one.inside, one.owner, one.reason,
+                    one.author, one.created, one.expires, one.score, one.mode, 0.0, "",
+                    msgspec.json.encode(evidence[place] if evidence else {}).decode(),
+                )  # fmt: skip
+                cursor = self._db.execute(
+                    _INSERT,
+                    values,
+                )
+                found.append((f"s{cursor.lastrowid}", True))
+        return found
+
+    def decide(self, name: str, state: State, *, by: str, now: float) -> Stored:
+        """Change the state of a signature; return it as it is then.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        return self._set(name, "state = ?, decided = ?, decided_by = ?", (state, now, by), now)
+
+    def expire(self, name: str, at: float, *, now: float) -> Stored:
+        """Set when a signature ends, Unix seconds; 0 = never.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        return self._set(name, "expires = ?", (at,), now)
+
+    def get(self, name: str) -> Stored:
+        """Return a signature, whatever its state.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        rows = self._rows(f"SELECT {COLUMNS} FROM signature WHERE id = ?", (number_of(name),))  # noqa: S608
+        if not rows:
+            raise KeyError(name)
+        return rows[0]
+
+    def all(self, *states: State) -> list[Stored]:
+        """Return the signatures in some states, oldest first."""
+        marks = ", ".join("?" * len(states))
+        return self._rows(f"SELECT {COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id", states)  # noqa: S608
+
+    def in_force(self, now: float) -> int:
+        """Return how many are active and not expired."""
+        with self.told():
+            (number,) = self._db.execute(
+                f"SELECT count(*) FROM signature WHERE {_IN_FORCE}",  # noqa: S608 - literals above
+                (now,),
+            ).fetchone()
+        return int(number)
+
+    def since(self, version: int, now: float) -> Changes:
+        """Return what has changed since a version; since -1 all that is in force."""
+        select = f"SELECT {COLUMNS} FROM signature WHERE"  # noqa: S608 - literals above
+        reading = self.rows_since(
+            version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
+        )
+        with reading as (number, rows):
+            changes = Changes(version=number, active=[], gone=[], unknown={}, whole=version < 0)
+            for row in rows:
+                take(row, changes)
+        return changes
+
+    def hits(self, now: float) -> dict[str, Hits]:
+        """Return how often signatures were found, by id."""
+        today = int(now // DAY_S)
+        with self.told():
+            rows = self._db.execute("SELECT id, total, day, today, last FROM hits").fetchall()
+        return {
+            name: Hits(total=total, today=count if day == today else 0, last=last)
+            for name, total, day, count, last in rows
+        }
+
+    def add_hits(self, counts: Mapping[str, tuple[int, float]]) -> None:
+        """Add to the hits.
+
+        Args:
+            counts: how many by id, and when the last was, Unix seconds.
+        """
+        rows = [(name, count, int(last // DAY_S), count, last) for name, (count, last) in counts.items()]
+        with self.transaction():
+            self._db.executemany(
+                "INSERT INTO hits (id, total, day, today, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " total = total + excluded.total,"
+                " today = CASE WHEN day >= excluded.day THEN today ELSE 0 END"
+                " + CASE WHEN day <= excluded.day THEN excluded.today ELSE 0 END,"
+                " day = max(day, excluded.day), last = max(last, excluded.last)",
+                rows,
+            )
+
+    def _same(self, one: Signature, form: str, state: State, now: float) -> str | None:
+        """Return the id of the signature that is the same, None where there is none; one that is over is another's past."""
+        rows = self._db.execute(_SAME, (form, one.kind, one.flag, one.where, one.inside, now)).fetchall()
+        return next(
+            (f"s{number}" for number, was in rows if state is State.PROPOSED or was == State.ACTIVE), None
+        )
+
+    def _set(self, name: str, columns: str, values: tuple[Any, ...], now: float) -> Stored:
+        with self._change(now) as number:
+            cursor = self._db.execute(
+                f"UPDATE signature SET {columns}, changed = ? WHERE id = ?",  # noqa: S608 - literals above
+                (*values, number, number_of(name)),
+            )
+            if cursor.rowcount != 1:
+                raise KeyError(name)
+        return self.get(name)
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[Stored]:
+        with self.told():
+            return [stored(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
+
+    @contextmanager
+    def _change(self, now: float) -> Iterator[int]:
+        """A transaction that is one change; yields its number."""
+        with self.changing() as number:
+            before = self.in_force(now)
+            yield number
+            if before < self.in_force(now) > MAX_SIGNATURES:
+                raise StoreError(
+                    f"{self.path}: more than {MAX_SIGNATURES} signatures would be in force; remove some, or let them expire"
+                )

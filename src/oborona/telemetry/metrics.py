@@ -1,0 +1,131 @@
+"""What the processes say of themselves, as metrics in the text format of Prometheus.
+
+Each metric is declared by the module that counts it; `metric_catalogue` has their order, and the
+table that is read here is written from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+
+from oborona.begun import Record
+from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, Snapshot
+from oborona.telemetry.status import (
+    IntakeStatus,
+    PolicyStatus,
+    ReaderStatus,
+    SecondStatus,
+    ServiceStatus,
+    Status,
+    TrainerStatus,
+)
+
+TABLE: Final = Path(__file__).with_name("metrics.json")
+LOST: Final = Gauge(
+    "oborona_store_lost_seconds",
+    "When a store was found gone, empty, damaged or another site's and was begun anew, Unix seconds; 0: it never was.",
+    ("store",),
+)
+OFF: Final = Gauge(
+    "oborona_store_off",
+    "1 where a store could not be used at the last start and was left as it is.",
+    ("store",),
+)
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A metric as it is printed."""
+
+    name: str
+    kind: str  # counter, gauge, histogram
+    help: str
+    labels: Labels = ()
+    steps: tuple[float, ...] = ()  # of a histogram
+
+
+def table() -> dict[str, tuple[Described, ...]]:
+    """Return the metrics of each kind of process, in the order in which they are printed.
+
+    The modules that declare them take a second to import; the file that `make docs` writes of them is
+    read in a millisecond.
+    """
+    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[Described, ...]])
+
+
+def exposition(
+    workers: Sequence[Status],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
+    second: SecondStatus | None = None,
+    stores: Mapping[str, Record] = MappingProxyType({}),
+    services: Sequence[ServiceStatus] = (),
+) -> bytes:
+    """Return the metrics of all processes, and of the stores, as text.
+
+    A metric of a process that does not run stands there without values.
+    """
+    LOST.replace({(store,): record.lost_at for store, record in stores.items()})
+    OFF.replace({(store,): bool(record.off) for store, record in stores.items()})
+    snapshots: dict[str, list[tuple[Labels, Snapshot]]] = {
+        "worker": [((str(one.worker),), one.metrics) for one in workers],
+        "service": [((), one.metrics) for one in services],
+        "store": [((), REGISTRY.snapshot())],
+    }
+    for process, one in (
+        ("reader", reader),
+        ("policy", policy),
+        ("trainer", trainer),
+        ("intake", intake),
+        ("recheck", second),
+    ):
+        snapshots[process] = [] if one is None else [((), one.metrics)]
+    registry = CollectorRegistry()
+    for process, described in table().items():
+        registry.register(_Told(described, snapshots[process]))
+    return generate_latest(registry)
+
+
+class _Told:
+    """What processes of one kind say.
+
+    Args:
+        described: their metrics.
+        snapshots: each with the values of the labels that all its metrics begin with.
+    """
+
+    def __init__(self, described: Sequence[Described], snapshots: Sequence[tuple[Labels, Snapshot]]) -> None:
+        self._described = described
+        self._snapshots = snapshots
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with its samples."""
+        for described in self._described:
+            if described.kind == Histogram.kind:
+                yield self._histogram(described)
+                continue
+            kind = CounterMetricFamily if described.kind == Counter.kind else GaugeMetricFamily
+            metric = kind(described.name, described.help, labels=described.labels)
+            for lead, snapshot in self._snapshots:
+                for labels, value in snapshot.values.get(described.name, ()):
+                    metric.add_metric((*lead, *labels), value)
+            yield metric
+
+    def _histogram(self, described: Described) -> HistogramMetricFamily:
+        metric = HistogramMetricFamily(described.name, described.help, labels=described.labels)
+        ends = (*map(str, described.steps), "+Inf")
+        for lead, snapshot in self._snapshots:
+            counts, total = snapshot.histograms.get(described.name, ([], 0))
+            if len(counts) == len(ends):  # else it is of another version
+                metric.add_metric(lead, list(zip(ends, accumulate(counts), strict=True)), total)
+        return metric

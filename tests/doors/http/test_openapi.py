@@ -1,0 +1,108 @@
+"""The OpenAPI description: it is one, and what the door answers is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from oborona.doors.http.openapi import description, document
+from oborona.doors.reply import ACCEPT, AddHeader, RemoveHeader, Reply, refuse
+from oborona.types import Action
+from tests.doors.http.sittings import Sittings, judged
+
+SAID = description()
+
+
+def references(node: object) -> Iterator[str]:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"]
+        for one in node.values():
+            yield from references(one)
+    elif isinstance(node, list):
+        for one in node:
+            yield from references(one)
+
+
+def validator(name: str) -> Draft202012Validator:
+    schema: dict[str, Any] = {"$ref": f"#/components/schemas/{name}", "components": SAID["components"]}
+    return Draft202012Validator(schema)
+
+
+def test_it_is_json_whose_references_lead_somewhere() -> None:
+    assert msgspec.json.decode(document()) == SAID
+    for target in references(SAID):
+        node: Any = SAID
+        for name in target.removeprefix("#/").split("/"):
+            node = node[name]
+        assert isinstance(node, dict)
+
+
+def test_each_operation_has_a_name_and_answers_with_words() -> None:
+    operations = [one for path in SAID["paths"].values() for one in path.values()]
+    names = [one["operationId"] for one in operations]
+    assert len(set(names)) == len(names) == 3
+    for one in operations:
+        assert one["summary"]
+        assert "200" in one["responses"]
+        for answer in one["responses"].values():
+            assert "$ref" in answer or answer["description"]
+
+
+@pytest.mark.parametrize("name", SAID["components"]["schemas"])
+def test_schemas_are_schemas(name: str) -> None:
+    Draft202012Validator.check_schema(SAID["components"]["schemas"][name])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(judged=judged()),
+        refuse(550, "5.7.1", "Refused", judged(Action.REJECT)),
+        Reply(
+            answer=ACCEPT.answer,
+            edits=(RemoveHeader("X-Mras", 2), AddHeader("X-Mras", "Ok", top=True)),
+            removed=("trap@x.example",),
+            judged=judged(Action.SPAM),
+        ),
+    ],
+)
+async def test_answers_are_as_described(open_folder: Path, reply: Reply) -> None:
+    async with Sittings(open_folder).serving() as door:
+        door.says = reply
+        for path, body in (("/v1/scan", {"raw": ""}), ("/v1/glance", {"stage": "connect"})):
+            status, told = await door.post(path, body)
+            assert status == 200
+            validator("Told").validate(told)
+        validator("Trouble").validate((await door.post("/v1/scan", {}))[1])
+        async with door.client() as client, client.get("http://door/v1/health") as found:
+            validator("Health").validate(await found.json())
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "good"),
+    [
+        ("AskedScan", {"raw": "eA=="}, True),
+        ("AskedScan", {}, False),
+        ("AskedScan", {"raw": "eA==", "helo": "a\x00"}, False),
+        ("AskedScan", {"raw": "eA==", "sender": "a@b.example", "recipients": ["c@d.example"]}, True),
+        ("AskedScan", {"raw": "eA==", "recipients": [""]}, False),
+        ("AskedScan", {"raw": "eA==", "from": "a@b.example"}, False),
+        ("AskedScan", {"raw": "eA==", "port": "25"}, True),
+        ("AskedScan", {"raw": "eA==", "port": "smtp"}, False),
+        ("AskedGlance", {"stage": "sender", "after": None}, True),
+        ("AskedGlance", {"stage": "content"}, False),
+    ],
+)
+async def test_what_is_described_is_what_is_taken(
+    open_folder: Path, name: str, body: dict[str, object], good: bool
+) -> None:
+    assert validator(name).is_valid(body) == good
+    path = "/v1/scan" if name == "AskedScan" else "/v1/glance"
+    async with Sittings(open_folder).serving() as door:
+        assert ((await door.post(path, body))[0] == 200) == good

@@ -1,0 +1,56 @@
+"""What a worker counts of its verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from oborona.authentication.model import Identity
+from oborona.session.verdict_metrics import (
+    AUTHENTICATION,
+    RULE_HITS,
+    SCAN_SECONDS,
+    VERDICTS,
+    WOULD,
+    count_identity,
+    count_scan,
+    count_verdict,
+)
+from oborona.types import Action, Mode, RuleHit, Stage, Verdict, Would
+
+
+def test_verdicts_are_counted_by_stage_and_action() -> None:
+    for action in (Action.REJECT, Action.REJECT, Action.TEMPFAIL):
+        count_verdict(Stage.CONNECT, action)
+    count_verdict(Stage.CONTENT, Action.ACCEPT)
+    assert VERDICTS.values == {
+        ("connect", "reject"): 2,
+        ("connect", "tempfail"): 1,
+        ("content", "accept"): 1,
+    }
+
+
+def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted() -> None:
+    would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
+    rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
+    given = Verdict(
+        action=Action.ACCEPT, score=1, line=100, decided_by="below-threshold", rules=rules, would=would
+    )
+    for took in (0.0, 0.001, 0.0011, 99.0):
+        count_scan(given, took)
+    count_scan(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold"), 0.004)
+    assert RULE_HITS.values == {("A", "live"): 4, ("TRIAL", "shadow"): 4}
+    assert WOULD.values == {("accept", "spam"): 4}
+    steps = dict(zip((*SCAN_SECONDS.steps, "more"), SCAN_SECONDS.counts, strict=True))
+    assert {step: number for step, number in steps.items() if number} == {
+        0.001: 2,
+        0.002: 1,
+        0.005: 1,
+        "more": 1,
+    }
+    assert SCAN_SECONDS.sum == pytest.approx(99.0061)
+
+
+def test_each_method_of_authentication_is_counted() -> None:
+    count_identity(Identity())
+    assert sum(AUTHENTICATION.values.values()) == 4, "without a signature there is no result of DKIM"
+    assert {method for method, _ in AUTHENTICATION.values} == {"spf", "dmarc", "arc", "iprev"}
