@@ -8,32 +8,40 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+PURE_ROOMS = {"message", "authentication", "reputation", "counters"}
+CORE = PURE_ROOMS | {"policy"}
 MAY_IMPORT = {
+    "toml": set[str](),
     "message": set[str](),
     "reputation": set[str](),
     "authentication": set[str](),
     "counters": set[str](),
-    "policy": {"message", "authentication", "reputation", "counters"},
-    "recheck": {"metrics", "policy", "message", "authentication", "reputation", "counters"},
-    "feedback": {"metrics", "policy", "message", "authentication", "reputation", "counters"},
-    "milter": {
-        "metrics",
-        "config",
-        "feedback",
-        "recheck",
-        "policy",
-        "message",
-        "authentication",
-        "reputation",
-        "counters",
-    },
-    "config": set[str](),
+    "config": {"toml"},
+    "policy": PURE_ROOMS | {"toml"},
+    "telemetry": {"authentication", "metrics"},
+    "resolver": {"config", "telemetry", "metrics"},
+    "journal": CORE | {"metrics"},
+    "feedback": CORE | {"metrics"},
+    "recheck": CORE | {"journal", "metrics"},
+    "stores": CORE | {"metrics", "config", "telemetry", "journal", "feedback", "recheck"},
+    "doors": CORE | {"metrics", "config", "telemetry", "journal", "feedback", "recheck"},
+    "milter": {"metrics", "config", "doors"},
+    "session": CORE
+    | {"metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck", "doors"},
+    "daemon": CORE
+    | {"toml", "metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
+    | {"stores", "doors", "milter", "session"},
+    "cli": CORE
+    | {"toml", "metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
+    | {"stores", "doors", "milter", "session", "daemon"},
 }
 EVERYONE = {
     "types",
     "errors",
     "lock",
     "secret",
+    "ident",
+    "heartbeat",
     "begun",
     "state_files",
     "sqlite_file",
@@ -57,7 +65,40 @@ IMPURE = {
     "tempfile", "threading", "time", "uvloop", "aiosqlite", "lmdb", "dns",
 }  # fmt: skip
 CONCURRENT = {"src/oborona/authentication/verify.py"}  # asks for everything at once: that is what it is for
-READS_FILES = {"policy/load.py", "policy/watch.py"}  # policy files are read where they are understood
+READS_FILES = {  # policy files are read where they are understood
+    "policy/folders.py",
+    "policy/list_files.py",
+    "policy/load.py",
+    "policy/shipped.py",
+    "policy/watch.py",
+}
+OPENS = {
+    "open", "read_text", "read_bytes", "write_text", "write_bytes", "unlink", "mkdir", "rename", "touch",
+    "iterdir", "glob", "rglob", "exists", "stat", "is_file", "is_dir",
+}  # fmt: skip
+SEAM = "."  # modules directly in a room: what its folders share
+INSIDE = {  # what a folder of a room may import of the room, beside itself
+    "doors": {
+        "exim": {SEAM},
+        "http": {SEAM},
+        "spamd": {SEAM},
+        "policy_service": {SEAM},
+        "smtp": {SEAM},
+        "proxy": {SEAM, "smtp"},
+        "delivery": {SEAM, "smtp"},
+    },
+    "daemon": {
+        "alarm": set[str](),
+        "confine": set[str](),
+        "reader": {SEAM, "confine"},
+        "publisher": {SEAM},
+        "intake": {SEAM},
+        "trainer": {SEAM},
+        "keeper": {SEAM, "alarm", "publisher"},
+        "exporter": {SEAM, "keeper"},
+        "backup": {SEAM},
+    },
+}
 
 
 def modules(folder: str) -> Iterator[Path]:
@@ -95,3 +136,39 @@ def test_pure_packages_take_the_world_as_arguments(package: str) -> None:
             if name.startswith("asyncio") and str(path.relative_to(ROOT)) in CONCURRENT:
                 continue
             assert name.split(".")[0] not in IMPURE, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("package", PURE)
+def test_pure_packages_open_no_file(package: str) -> None:
+    """Whatever they import: data that is installed with a package is read by `importlib.resources.files`."""
+    for path in modules(package):
+        if str(path.relative_to(ROOT)) in READS_FILES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and called(node) in OPENS:
+                source = ast.unparse(node)
+                assert "files('oborona." in source or opens_no_file(node), f"{path}:{node.lineno}: {source}"
+
+
+def called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def opens_no_file(node: ast.Call) -> bool:
+    """Archives within messages, and pictures in memory, are opened by methods of the same name."""
+    source = ast.unparse(node.func)
+    return source in ("self.open", "Image.open") or source.startswith("_Walk(")
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_folders_of_a_room_share_its_seam_alone(room: str) -> None:
+    where = ROOT / "src/oborona" / room
+    assert set(INSIDE[room]) == {path.name for path in where.iterdir() if any(path.glob("*.py"))}
+    for folder, shared in INSIDE[room].items():
+        for path in modules(f"{room}/{folder}"):
+            for name in imported(path):
+                if name.startswith(f"oborona.{room}."):
+                    part = name.split(".")[2]
+                    part = part if (where / part).is_dir() else SEAM
+                    assert part in shared | {folder}, f"{path} imports {name}"

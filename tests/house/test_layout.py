@@ -17,7 +17,7 @@ CODE = [link.name for link in LINKS if any(link.glob("**/*.py"))]
 
 
 def test_each_link_leads_to_the_top_level_folder_of_its_name() -> None:
-    assert {"milter", "message", "policy", "counters", "reputation", "recheck"} <= set(CODE)
+    assert set(CODE) == {"milter", "policy", "counters", "reputation"}
     for link in LINKS:
         assert link.readlink() == Path("../..") / link.name
         assert link.resolve() == ROOT / link.name
@@ -26,6 +26,12 @@ def test_each_link_leads_to_the_top_level_folder_of_its_name() -> None:
 @pytest.mark.parametrize("name", CODE)
 def test_no_top_level_code_folder_is_a_regular_package(name: str) -> None:
     assert not (ROOT / name / "__init__.py").exists()
+
+
+def test_every_other_room_is_a_regular_package_that_says_what_it_is() -> None:
+    for room in (ROOT / "src/oborona").iterdir():
+        if room.is_dir() and not room.is_symlink() and room.name != "__pycache__":
+            assert (room / "__init__.py").read_text().startswith('"""'), room
 
 
 @pytest.mark.parametrize("flags", [["-c"], ["-I", "-c"]], ids=["root-on-path", "isolated"])
@@ -68,9 +74,16 @@ def test_the_wheel_holds_every_package_and_what_an_admin_edits(wheel: Path) -> N
     wanted |= {f"oborona/{path.relative_to(ROOT)}" for path in (ROOT / "etc").glob("**/*") if path.is_file()}
     wanted |= {
         "oborona/py.typed",
-        "oborona/milter/metrics.json",
+        "oborona/telemetry/metrics.json",
         "oborona/types.py",
         "oborona/cli/__init__.py",
+    }
+    rooms = [path for path in (ROOT / "src/oborona").iterdir() if not path.is_symlink()]
+    wanted |= {
+        str(path.relative_to(ROOT / "src"))
+        for room in rooms
+        for path in (room, *room.glob("**/*.py"))
+        if path.suffix == ".py"
     }
     assert wanted <= held, sorted(wanted - held)
 

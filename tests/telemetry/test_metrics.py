@@ -144,7 +144,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
 SOURCES = [
     path
-    for folder in ("milter", "feedback", "recheck", "counters", "policy", "message", "src/oborona")
+    for folder in ("milter", "counters", "policy", "reputation", "src/oborona")
     for path in (ROOT / folder).glob("**/*.py")
 ]
 

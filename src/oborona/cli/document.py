@@ -150,7 +150,7 @@ def files() -> dict[Path, str]:
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         surface.FILE: surface.document(),
-        ROOT / "milter" / exposed.TABLE.name: metric_catalogue.text(),
+        ROOT / "src/oborona/telemetry" / exposed.TABLE.name: metric_catalogue.text(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

@@ -1,0 +1,1 @@
+"""SPF, DKIM, DMARC, ARC; pure, the DNS is asked by who calls."""

@@ -1,0 +1,1 @@
+"""What people say of mail: taken, believed or not, learned from."""

@@ -1,0 +1,1 @@
+"""The record of verdicts: written, read, searched, indexed."""

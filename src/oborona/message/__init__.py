@@ -1,0 +1,1 @@
+"""Messages taken apart: structure, text, links, attachments, shingles; pure."""

@@ -1,0 +1,1 @@
+"""Delivered mail judged again, and moved where its verdict is another."""

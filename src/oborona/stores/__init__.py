@@ -1,0 +1,1 @@
+"""What several processes follow: pins, signatures, persons, models, databases of places."""
