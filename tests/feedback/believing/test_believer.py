@@ -11,6 +11,7 @@ import pytest
 
 from oborona.feedback.believing import campaigns
 from oborona.feedback.believing.believer import JOURNAL_S
+from oborona.feedback.believing.following import LEAST_COUNTED
 from oborona.feedback.believing.looking import LOOK_S
 from oborona.feedback.events.model import Decision, Event, Way, What
 from oborona.feedback.store import unpacked
@@ -206,6 +207,17 @@ def test_reads_and_deletions_count_once_for_each_person(scene: Scene) -> None:
         (ANN, What.READ, False),
         (BOB, What.READ, True),
     ]
+
+
+def test_a_read_of_somebody_whom_nobody_believes_counts_no_more(scene: Scene) -> None:
+    scene.deliver(7, HAM, ANN)
+    read = scene.say(What.READ, ANN, ident=7, way=Way.MAILBOX)
+    scene.run()
+    assert scene.counts(7) == Amounts(seen=1, reads=1)
+    decided = Decision(counts=True, own=False, weight=LEAST_COUNTED / 2, say="little is believed of them")
+    scene.log.decide([(read, decided)], now=scene.now)
+    scene.run()
+    assert scene.counts(7) == Amounts(seen=1)
 
 
 def test_a_campaign_that_several_complain_of_proposes_signatures_once(scene: Scene) -> None:

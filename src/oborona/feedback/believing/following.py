@@ -27,7 +27,7 @@ from oborona.feedback.store import Store
 from oborona.feedback.word import Heard, Source, Word
 from oborona.types import Shingle
 
-LEAST_COUNTED: Final = 0.1  # weight from which on a complaint is one of the counters, which know no halves; below it nobody listens
+LEAST_COUNTED: Final = 0.1  # weight from which on a complaint, or a read, is one of the counters, which know no halves; below it nobody listens
 BY: Final = "antifraud"
 _READ: Final = {What.READ: Effect.READ, What.DELETED: Effect.DELETED}
 
@@ -154,7 +154,9 @@ class Following:
         """Hand in what is counted beside words; return it in words."""
         effects, wanted, told = Effects(self._words), list[Wanted](), dict[int, list[str]]()
         for one in events:
-            if one.what in _READ and one.counts:
+            if one.what in _READ:
+                if not one.counts or one.weight < LEAST_COUNTED:
+                    continue
                 kind = _READ[one.what]
                 wanted.append(Wanted(self.mark(one), kind, about[one.id].pieces, None))
                 told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} hashes"]
