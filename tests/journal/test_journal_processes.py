@@ -71,7 +71,7 @@ PREPARES = """
 import sys
 from pathlib import Path
 from oborona.errors import StoreError
-from oborona.recheck import schema
+from oborona.journal import schema
 print("ready", flush=True)
 for line in sys.stdin:
     try:

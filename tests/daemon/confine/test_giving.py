@@ -16,7 +16,7 @@ from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
 from oborona.errors import SocketError
 
-CONFIG = Path(__file__).resolve().parents[2] / "etc/oborona.toml"
+CONFIG = Path(__file__).resolve().parents[3] / "etc/oborona.toml"
 DAEMON, GROUP = 65533, 65532
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who gives files away")
@@ -80,7 +80,7 @@ def test_the_command_gives_all_sockets_of_the_settings_that_are_there(folder: Pa
 def test_a_daemon_without_the_right_leaves_it_to_who_made_its_name_space(folder: Path) -> None:
     """As `PrivateUsers=` of a unit: groups that are not in the name space can't be given."""
     script = (
-        "import sys, os; from oborona.config.address import UnixAddress; from oborona.milter import sockets;"
+        "import sys, os; from oborona.config.address import UnixAddress; from oborona.daemon import sockets;"
         f"made = sockets.listen(UnixAddress(sys.argv[1]), group='{GROUP}'); print(os.stat(sys.argv[1]).st_gid)"
     )
     done = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 from oborona.config import Server, load_settings
 from oborona.daemon.confine.reach import ANY, beyond
 
-CONFIG = Path(__file__).resolve().parents[2] / "etc/oborona.toml"
+CONFIG = Path(__file__).resolve().parents[3] / "etc/oborona.toml"
 HERE = (Server("127.0.0.1"),)
 
 

@@ -307,7 +307,7 @@ async def test_children_end_with_whoever_started_them(tmp_path: Path) -> None:
         " os.kill(os.getpid(), signal.SIGKILL)\nasyncio.run(main())\n"
     )
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2]
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3]
     )
     said, _ = await process.communicate()
     await eventually(lambda: not runs(int(said)))
