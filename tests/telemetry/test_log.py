@@ -142,7 +142,7 @@ def test_one_event_is_one_line_of_text(logger: tuple[logging.Logger, io.StringIO
     event(log, logging.INFO, "verdict", id="4Qx", client="192.0.2.1", level="x")
     (line,) = stream.getvalue().splitlines()
     assert re.fullmatch(
-        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info logger=milter\.session "
+        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info logger=session\.session "
         rf"pid={os.getpid()} msg=verdict id=4Qx client=192\.0\.2\.1 level_=x",
         line,
     )
