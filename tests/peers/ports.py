@@ -13,6 +13,9 @@ FIRST: Final = 11_000
 LAST: Final = 22_000  # the bus of a Redis node is 10,000 above its port, and below 32,768
 
 
+_given: Final[set[int]] = set()  # by this process: not taken yet, perhaps, and no longer free
+
+
 def free_port(*above: int) -> int:
     """Return a port that nobody has, neither for TCP nor for UDP.
 
@@ -21,7 +24,9 @@ def free_port(*above: int) -> int:
     """
     while True:
         port = FIRST + secrets.randbelow(LAST - FIRST)
-        if all(_free(port + offset) for offset in (0, *above)):
+        asked = {port + offset for offset in (0, *above)}
+        if not asked & _given and all(map(_free, asked)):
+            _given.update(asked)
             return port
 
 
