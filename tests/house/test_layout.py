@@ -1,5 +1,6 @@
 """The house stands: links, no shadowing of pymilter's extension, a wheel that holds everything (docs/adr/0001)."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -47,23 +48,25 @@ def test_import_milter_is_the_extension_with_the_root_as_current_folder(flags: l
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "-w",
-            folder,
-            ".",
-        ],
-        cwd=ROOT,
-        check=True,
-        timeout=280,
-    )
+    with (ROOT / "pyproject.toml").open() as alone:  # setuptools builds in one folder of the tree
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "-q",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "-w",
+                folder,
+                ".",
+            ],
+            cwd=ROOT,
+            check=True,
+            timeout=280,
+        )
     (found,) = folder.glob("*.whl")
     return found
 
