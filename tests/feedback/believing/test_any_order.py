@@ -68,6 +68,7 @@ class Said(RuleBasedStateMachine):
             found
             and "DUPLICATE" not in found[0].rules
             and found[0].message
+            and found[0].ident is not None  # else nothing says which message it is about
             and found[0].rules != ("UNSIGNED",)
         ):
             own = own and found[0].own
@@ -97,6 +98,10 @@ class Said(RuleBasedStateMachine):
         self.scene.run()
         events = self.scene.log.last(1000)
         assert all(one.decided is not None and one.done == one.turn for one in events)
+        # the label of a report that its own person has contradicted since is taken back; the report stays as it was decided
+        rows = self.scene.words.rows("SELECT id, state FROM word")
+        back = {number for number, state in rows if state == "taken-back"}
+        events = [one for one in events if one.word not in back or not contradicted(one, events)]
         for ident in LETTERS:
             about = [
                 one for one in events if one.ident == ident or (one.what is What.TRAP and one.ident == ident)
@@ -108,6 +113,12 @@ class Said(RuleBasedStateMachine):
             if one.own and one.word and one.what in (What.COMPLAINT, What.PARDON)
         }
         assert set(self.scene.lists.entries) == standing
+
+
+def contradicted(event: Stored, events: list[Stored]) -> bool:
+    """Tell whether the person of a report said the opposite of it later."""
+    opposite = {What.COMPLAINT: What.PARDON, What.PARDON: What.COMPLAINT}.get(event.what)
+    return any(one.what is opposite and one.person == event.person and one.id > event.id for one in events)
 
 
 def wanted(events: list[Stored], *, spam: bool) -> Amounts:
